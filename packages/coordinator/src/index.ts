@@ -1,0 +1,2 @@
+export * from './coordinator.js';
+export * from './session-events.js';

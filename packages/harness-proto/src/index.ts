@@ -1,0 +1,3 @@
+export * from './assignment.js';
+export * from './commands.js';
+export * from './events.js';
