@@ -8,7 +8,14 @@ export default defineConfig({
   test: {
     reporters: ['default'],
     projects: [
-      { test: { ...common, name: 'unit', include: ['packages/*/test/**/*.unit.test.{ts,tsx}', 'tests/**/*.unit.test.ts'], testTimeout: 20_000 } },
+      {
+        test: {
+          ...common,
+          name: 'unit',
+          include: ['packages/*/test/**/*.unit.test.{ts,tsx}', 'tests/**/*.unit.test.ts'],
+          testTimeout: 20_000,
+        },
+      },
       {
         test: {
           ...common,

@@ -4,7 +4,14 @@
 //
 // Expected outcomes are values; a broken database throws CoordinatorError.
 
-import type { AgentMessageChunk, Answers, HarnessCommand, HarnessEvent, OpenQuestion, Question } from '@engram/harness-proto';
+import type {
+  AgentMessageChunk,
+  Answers,
+  HarnessCommand,
+  HarnessEvent,
+  OpenQuestion,
+  Question,
+} from '@engram/harness-proto';
 import type { Actor, SessionStatus, StoredEvent } from './session-events.js';
 
 export type Workspace =
@@ -45,7 +52,12 @@ export interface Session {
   readonly last_event_idx: number;
   readonly usage: UsageTotal;
   /** Addition: prompts accepted and not yet running, oldest first, and other commands not yet proven done. */
-  readonly undelivered: readonly { readonly kind: string; readonly id: string; readonly text?: string; readonly accepted_at: string }[];
+  readonly undelivered: readonly {
+    readonly kind: string;
+    readonly id: string;
+    readonly text?: string;
+    readonly accepted_at: string;
+  }[];
 }
 
 export interface NewSession {
@@ -99,21 +111,35 @@ export interface SessionDesk {
   acceptAnswer(
     id: string,
     answer: { tool_call_id: string; answers: Answers; by: Actor },
-  ): Promise<{ readonly ok: true; readonly state: QuestionState | 'answered' } | Refusal<'not_found' | 'question_closed' | 'invalid_answers'>>;
+  ): Promise<
+    | { readonly ok: true; readonly state: QuestionState | 'answered' }
+    | Refusal<'not_found' | 'question_closed' | 'invalid_answers'>
+  >;
   dismissQuestion(
     id: string,
     dismissal: { tool_call_id: string; reason: string; by: Actor },
   ): Promise<Outcome<'not_found' | 'question_closed'>>;
   /** Not stored in the log: wakes the session and holds the question for `holdMs` from now. */
   attendQuestion(id: string, toolCallId: string, holdMs: number): Promise<Outcome<'not_found' | 'question_closed'>>;
-  interrupt(id: string, by: Actor): Promise<{ readonly ok: true; readonly status: SessionStatus } | Refusal<'not_found'>>;
+  interrupt(
+    id: string,
+    by: Actor,
+  ): Promise<{ readonly ok: true; readonly status: SessionStatus } | Refusal<'not_found'>>;
   sleep(id: string): Promise<{ readonly ok: true; readonly status: SessionStatus } | Refusal<'not_found' | 'run_open'>>;
   wake(id: string): Promise<{ readonly ok: true; readonly status: SessionStatus } | Refusal<'not_found'>>;
 
-  listPendingQuestions(query: { owner: string; cursor?: string; limit: number }): Promise<Page<PendingQuestion> | Refusal<'invalid_cursor'>>;
+  listPendingQuestions(query: {
+    owner: string;
+    cursor?: string;
+    limit: number;
+  }): Promise<Page<PendingQuestion> | Refusal<'invalid_cursor'>>;
 
   /** Events with idx > since, oldest first. `tail` is the newest idx of the session at that moment. */
-  readEvents(id: string, since: number, limit: number): Promise<{ readonly events: readonly StoredEvent[]; readonly tail: number }>;
+  readEvents(
+    id: string,
+    since: number,
+    limit: number,
+  ): Promise<{ readonly events: readonly StoredEvent[]; readonly tail: number }>;
   /**
    * Live view. `onEvents` is only a hint that the tail moved (read again by cursor); `onChunk` brings
    * ephemeral chunks; `onDeleted` fires once. Returns the unsubscribe function.
@@ -200,7 +226,10 @@ export interface HostDesk {
   /** Sessions with something to do and no living lease; `FOR UPDATE SKIP LOCKED`, database clock; stores status_changed → active. */
   claimSessions(hostId: string, limit: number): Promise<readonly Claim[]>;
   /** Renews all leases this host holds; gives those it no longer holds. */
-  renewLeases(hostId: string, held: readonly { sessionId: string; epoch: number }[]): Promise<{ readonly lost: readonly string[] }>;
+  renewLeases(
+    hostId: string,
+    held: readonly { sessionId: string; epoch: number }[],
+  ): Promise<{ readonly lost: readonly string[] }>;
   /**
    * Gives the lease up. `to` is stored as status_changed in the same transaction. With `idle` it is
    * refused as `work_waiting` when an undelivered waking command arrived meanwhile: status goes back to active.
@@ -216,16 +245,30 @@ export interface HostDesk {
   /** What a freshly attached harness must hear, in order: reconcile(open, closed), then commands. */
   attachFacts(sessionId: string, epoch: number): Promise<AttachFacts | Refusal<'stale_epoch'>>;
   /** Undelivered commands with outboxId > after. */
-  commandsAfter(sessionId: string, epoch: number, after: number): Promise<readonly OutboxCommand[] | Refusal<'stale_epoch'>>;
+  commandsAfter(
+    sessionId: string,
+    epoch: number,
+    after: number,
+  ): Promise<readonly OutboxCommand[] | Refusal<'stale_epoch'>>;
   /** The session's wishes that are not commands: hold until (ms from now, 0 none), sleep asked, deleted. */
-  sessionWishes(sessionId: string): Promise<{ readonly attend?: { tool_call_id: string; remainingMs: number }; readonly sleep: boolean; readonly deleted: boolean }>;
+  sessionWishes(
+    sessionId: string,
+  ): Promise<{
+    readonly attend?: { tool_call_id: string; remainingMs: number };
+    readonly sleep: boolean;
+    readonly deleted: boolean;
+  }>;
 
   /**
    * Appends harness events by their harness sequence (1, 2, …). Already stored ones are skipped, so
    * a re-attached harness may send again. Group-committed with other sessions' appends. The same
    * transaction retires outbox rows, opens and closes questions and keeps `running` and `usage`.
    */
-  appendEvents(sessionId: string, epoch: number, events: readonly { seq: number; event: HarnessEvent }[]): Promise<AppendOutcome>;
+  appendEvents(
+    sessionId: string,
+    epoch: number,
+    events: readonly { seq: number; event: HarnessEvent }[],
+  ): Promise<AppendOutcome>;
   /** An event of the host's own: session_error, answer_failed, notice. */
   appendHostEvent(
     sessionId: string,
