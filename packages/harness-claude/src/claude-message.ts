@@ -114,8 +114,10 @@ export interface ClaudeResult {
   readonly errors: readonly string[];
   readonly api_error_status: number | undefined;
   readonly usage: ClaudeUsage | undefined;
-  /** Of the whole conversation so far, earlier processes of it included. */
+  /** Since the process started; newer CLIs add what earlier processes of the conversation spent. */
   readonly total_cost_usd: number | undefined;
+  /** Of this turn alone; older CLIs do not say. */
+  readonly turn_cost_usd: number | undefined;
   readonly deferred_tool_use: DeferredToolUse | undefined;
 }
 
