@@ -3,7 +3,7 @@
 // with the libraries it ships. What is found is started once; if libraries are missing and this is root on a
 // Debian-like system they are installed by apt. It never gives up quietly: no browser is an error.
 //
-// The result is `.cache/browser.json`: {"executable", "libraryPath"}.
+// The result is `.cache/browser.json`: {"executable", "env"}.
 
 import { execFile } from 'node:child_process';
 import {
@@ -19,7 +19,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
@@ -47,27 +47,29 @@ function isExecutable(path) {
   }
 }
 
-/** Loads a page; gives undefined when that works, else what the program said. */
+/** Loads a page as the tests do; gives undefined when that works, else what went wrong. */
 async function failureOf(browser) {
-  const env = { ...process.env };
-  if (browser.libraryPath !== undefined) env.LD_LIBRARY_PATH = browser.libraryPath;
-  const args = [
-    '--headless',
-    '--no-sandbox',
-    '--disable-gpu',
-    '--disable-dev-shm-usage',
-    '--dump-dom',
-    'data:text/html,<p>engram</p>',
-  ];
+  const { chromium } = await import('playwright-core');
   try {
-    const { stdout } = await run(browser.executable, args, { env, timeout: 60_000 });
-    return stdout.includes('engram') ? undefined : 'it started but did not load a page';
+    const started = await chromium.launch({
+      executablePath: browser.executable,
+      chromiumSandbox: false,
+      timeout: 30_000,
+      env: { ...process.env, ...browser.env },
+    });
+    try {
+      const page = await started.newPage();
+      await page.setContent('<p>engram</p>');
+      const text = await page.textContent('p');
+      return text === 'engram' ? undefined : 'it started but did not show a page';
+    } finally {
+      await started.close();
+    }
   } catch (error) {
-    return String(error.stderr || error.message)
-      .trim()
+    const lines = error.message
       .split('\n')
-      .slice(0, 3)
-      .join('\n  ');
+      .filter((line) => /error while loading|\[err\]|ENOENT|EACCES|Timeout/.test(line));
+    return (lines.length > 0 ? lines : error.message.split('\n')).slice(0, 3).join('\n  ');
   }
 }
 
@@ -87,14 +89,22 @@ async function unpacked() {
     );
     chmodSync(join(fresh, 'chromium'), 0o755);
     for (const name of ['al2023', 'swiftshader', 'fonts']) await unpackTar(join(source, `bin/${name}.tar.br`), fresh);
+    writeFileSync(join(fresh, 'fonts.conf'), fontSettings(folder));
     try {
       renameSync(fresh, folder);
     } catch {
       rmSync(fresh, { recursive: true, force: true });
     }
   }
-  const libraries = ['al2023/lib', 'lib'].map((name) => join(folder, name)).find((path) => existsSync(path));
-  return { executable: join(folder, 'chromium'), libraryPath: libraries };
+  return { executable: join(folder, 'chromium'), env: existsSync('/etc/fonts') ? {} : { FONTCONFIG_PATH: folder } };
+}
+
+/** For a machine without fonts: the package's one family, found where it was unpacked. */
+function fontSettings(folder) {
+  return `<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig><dir>${folder}/fonts</dir><cachedir>${folder}/fonts-cache</cachedir></fontconfig>
+`;
 }
 
 async function unpackTar(archive, into) {
@@ -106,13 +116,17 @@ async function unpackTar(archive, into) {
 
 async function apt(packages) {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  const update = await runCommand('apt-get', ['update', '-qq'], { env });
+  const update = await runCommand('/usr/bin/apt-get', ['update', '-qq'], { env });
   if (update.code !== 0) return update.output;
-  const result = await runCommand('apt-get', ['install', '-y', '-qq', '--no-install-recommends', ...packages], { env });
+  const result = await runCommand(
+    '/usr/bin/apt-get',
+    ['install', '-y', '-qq', '--no-install-recommends', ...packages],
+    { env },
+  );
   return result.code === 0 ? undefined : result.output;
 }
 
-/** Gives `{ executable, libraryPath? }` of a browser that was seen to work. */
+/** Gives `{ executable, env? }` of a browser that was seen to work. */
 export async function ensureBrowser(say = () => {}) {
   const failures = [];
   const works = async (browser) => {
@@ -135,8 +149,8 @@ export async function ensureBrowser(say = () => {}) {
   const own = await unpacked();
   if (own !== undefined) {
     // The system's own libraries first: those in the package were built for another distribution.
-    const choices = [{ executable: own.executable }, ...(own.libraryPath === undefined ? [] : [own])];
-    for (const browser of choices) if (await works(browser)) return remember(browser);
+    const withLibraries = { ...own, env: { ...own.env, LD_LIBRARY_PATH: join(dirname(own.executable), 'lib') } };
+    for (const browser of [own, withLibraries]) if (await works(browser)) return remember(browser);
   }
   if (process.getuid?.() === 0 && isExecutable('/usr/bin/apt-get')) {
     say('installing the libraries Chromium needs …');
@@ -156,10 +170,10 @@ export async function ensureBrowser(say = () => {}) {
 }
 
 function remember(browser) {
-  const { executable, libraryPath } = browser;
+  const { executable, env = {} } = browser;
   mkdirSync(cacheDir, { recursive: true });
   const path = join(cacheDir, 'browser.json');
-  writeFileSync(`${path}.${process.pid}`, `${JSON.stringify({ executable, libraryPath })}\n`);
+  writeFileSync(`${path}.${process.pid}`, `${JSON.stringify({ executable, env })}\n`);
   renameSync(`${path}.${process.pid}`, path);
   return browser;
 }
