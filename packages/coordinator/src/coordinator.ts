@@ -251,9 +251,7 @@ export interface HostDesk {
     after: number,
   ): Promise<readonly OutboxCommand[] | Refusal<'stale_epoch'>>;
   /** The session's wishes that are not commands: hold until (ms from now, 0 none), sleep asked, deleted. */
-  sessionWishes(
-    sessionId: string,
-  ): Promise<{
+  sessionWishes(sessionId: string): Promise<{
     readonly attend?: { tool_call_id: string; remainingMs: number };
     readonly sleep: boolean;
     readonly deleted: boolean;

@@ -1,2 +1,9 @@
 export * from './coordinator.js';
+export { CoordinatorError, type CoordinatorErrorCode } from './coordinator-error.js';
+export type { PostgresConnection } from './embedded/cluster.js';
+export {
+  type EmbeddedPostgres,
+  type EmbeddedPostgresOptions,
+  startEmbeddedPostgres,
+} from './embedded/embedded-postgres.js';
 export * from './session-events.js';
