@@ -1,0 +1,144 @@
+// `npm test`: installs everything, builds, fetches the agents' CLIs, finds a browser, runs the static
+// checks and all tests. The last line is `N passed, N failed` and nothing else; the exit code agrees
+// with it. A run in which no test was executed is a failure. Options for people:
+//   --only unit,int,e2e,check   a part of it     anything else is handed to vitest (a file name, -t …)
+
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+if (major < 20 || (major === 20 && minor < 19)) {
+  console.error(`engram: this is Node ${process.versions.node}; Engram needs 20.19 or newer.`);
+  console.log('0 passed, 1 failed');
+  process.exit(1);
+}
+
+const { spawn } = await import('node:child_process');
+const { existsSync, mkdtempSync, readFileSync, rmSync } = await import('node:fs');
+const { tmpdir } = await import('node:os');
+const { join } = await import('node:path');
+const { root, ScriptError } = await import('./repository.mjs');
+const { install, isInstalled } = await import('./install.mjs');
+const { build, staleTargets } = await import('./build.mjs');
+const { withCheckoutLock } = await import('./checkout-lock.mjs');
+const { cleanEnvironment } = await import('./clean-environment.mjs');
+
+const parts = ['check', 'unit', 'int', 'e2e'];
+const counts = { passed: 0, failed: 0 };
+const say = (line) => process.stdout.write(`${line}\n`);
+
+function readArguments(args) {
+  let chosen = parts;
+  const rest = [];
+  for (let index = 0; index < args.length; index += 1) {
+    if (args[index] === '--only') {
+      chosen = (args[index + 1] ?? '').split(',');
+      index += 1;
+      const wrong = chosen.filter((part) => !parts.includes(part));
+      if (wrong.length > 0) throw new ScriptError(`--only takes ${parts.join(', ')}; not "${wrong.join(', ')}".`);
+    } else {
+      rest.push(args[index]);
+    }
+  }
+  return { chosen, rest };
+}
+
+async function prepare(chosen) {
+  await withCheckoutLock(
+    async () => {
+      if (!isInstalled(root, { dev: true })) {
+        say('installing packages …');
+        await install(root, { dev: true });
+      }
+      await build(staleTargets(), say);
+    },
+    () => say('another run is installing or building in this checkout; waiting for it …'),
+  );
+  if (chosen.includes('int') || chosen.includes('e2e')) {
+    const { fetchAgents } = await import('./fetch-agents.mjs');
+    await fetchAgents(undefined, say);
+  }
+  if (chosen.includes('e2e')) {
+    const { ensureBrowser } = await import('./ensure-browser.mjs');
+    const { executable } = await ensureBrowser(say);
+    say(`browser: ${executable}`);
+  }
+}
+
+/** One vitest project; its JSON report is what counts, its own output is for people. */
+async function runProject(project, rest, folder) {
+  const report = join(folder, `${project}.json`);
+  const args = [
+    'run',
+    '--project',
+    project,
+    '--reporter=default',
+    '--reporter=json',
+    `--outputFile.json=${report}`,
+    ...rest,
+  ];
+  const code = await new Promise((resolve) => {
+    const child = spawn(process.execPath, [join(root, 'node_modules/vitest/vitest.mjs'), ...args], {
+      cwd: root,
+      env: cleanEnvironment(process.env),
+      stdio: ['ignore', 'inherit', 'inherit'],
+    });
+    const pass = (signal) => child.kill(signal);
+    process.on('SIGINT', pass);
+    process.on('SIGTERM', pass);
+    child.on('error', (error) => {
+      say(`vitest could not be started: ${error.message}`);
+      resolve(1);
+    });
+    child.on('close', (exitCode) => {
+      process.off('SIGINT', pass);
+      process.off('SIGTERM', pass);
+      resolve(exitCode ?? 1);
+    });
+  });
+  return readReport(report, code, project);
+}
+
+function readReport(report, code, project) {
+  if (!existsSync(report)) return { passed: 0, failed: 1 };
+  const { numPassedTests, numFailedTests, numPendingTests, testResults } = JSON.parse(readFileSync(report, 'utf8'));
+  // A file that could not be loaded has no tests to fail; it counts as one failure.
+  const broken = testResults.filter(
+    (file) => file.status === 'failed' && file.assertionResults.every((test) => test.status !== 'failed'),
+  ).length;
+  if (numPendingTests > 0) say(`${project}: ${numPendingTests} skipped`);
+  let failed = numFailedTests + broken;
+  if (failed === 0 && (code !== 0 || numPassedTests === 0)) failed = 1;
+  return { passed: numPassedTests, failed };
+}
+
+const add = ({ passed, failed }) => {
+  counts.passed += passed;
+  counts.failed += failed;
+};
+
+let folder;
+try {
+  const { chosen, rest } = readArguments(process.argv.slice(2));
+  folder = mkdtempSync(join(tmpdir(), 'engram-test-'));
+  await prepare(chosen);
+  if (chosen.includes('check')) {
+    const { runChecks } = await import('./check.mjs');
+    add(await runChecks(say));
+  } else {
+    // The tests of some packages import others by name: all of them must be built, test kit included.
+    const { checks } = await import('./check.mjs');
+    const { runCommand } = await import('./run-command.mjs');
+    const [program, ...args] = checks.tsc();
+    const { code, output } = await runCommand(program, args);
+    if (code !== 0) throw new ScriptError(output.trimEnd());
+  }
+  for (const project of parts.filter((part) => part !== 'check' && chosen.includes(part)))
+    add(await runProject(project, rest, folder));
+} catch (error) {
+  say(`engram: ${error instanceof ScriptError ? error.message : error.stack}`);
+  counts.failed += 1;
+} finally {
+  if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+}
+if (counts.passed + counts.failed === 0) counts.failed = 1;
+process.stdout.write(`${counts.passed} passed, ${counts.failed} failed\n`, () =>
+  process.exit(counts.failed === 0 ? 0 : 1),
+);
