@@ -1,4 +1,11 @@
 export * from './assert-never.js';
 export * from './assignment.js';
+export * from './attach-codec.js';
+export * from './caps.js';
+export { decodeCommand, encodeCommand } from './command-codec.js';
 export * from './commands.js';
+export type { Decoded } from './decoded.js';
+export { decodeEvent, encodeEvent } from './event-codec.js';
 export * from './events.js';
+export * from './framing.js';
+export * from './proto-error.js';
