@@ -1,0 +1,275 @@
+// A machine that runs sessions: puts the parts together and owns their life. Starting ends what an
+// earlier life left behind before anything is claimed; closing puts every session to rest.
+
+import { realpath } from 'node:fs/promises';
+import type { Claim, HostDesk, HostInfo } from '@engram/coordinator';
+import type { Logger } from 'pino';
+import type { ClaudeBinary } from './claude-binary.js';
+import { pause, within } from './deadline.js';
+import { createHarnessPool } from './harness-pool.js';
+import { openHostId } from './host-identity.js';
+import { type LeaseKeeper, startLeaseKeeper } from './lease-keeper.js';
+import { endOrphans } from './orphans.js';
+import { createProcessSandbox } from './process-sandbox.js';
+import type { RunnerPolicy } from './runner-core.js';
+import type { SandboxTraits } from './sandbox.js';
+import { type SessionRunner, startSessionRunner } from './session-runner.js';
+import { openPrivateDir, openRunDir } from './socket-path.js';
+
+export interface HostAgentTimings {
+  /** Heartbeat and lease renewal. */
+  readonly renewMs: number;
+  /** Floor under lost hints. */
+  readonly pollMs: number;
+  readonly refillDelayMs: number;
+  readonly policy: Partial<RunnerPolicy>;
+}
+
+export interface HostAgentOptions {
+  readonly coordinator: HostDesk;
+  readonly dataDir: string;
+  /** Short 0700 folder for sockets; by default the data folder's own below the temp folder. */
+  readonly runDir?: string;
+  readonly log: Logger;
+  /** By default the one kept in the data folder. */
+  readonly hostId?: string;
+  readonly name: string;
+  readonly version: string;
+  /** How many sessions may be awake at once. */
+  readonly slots: number;
+  readonly idleMs?: number;
+  readonly holdMs?: number;
+  /** argv that starts a harness waiting for its assignment on stdin. */
+  readonly harnessCommand: readonly string[];
+  readonly resolveClaude: () => Promise<ClaudeBinary>;
+  /** The agent's listed environment, PATH and credentials included. */
+  readonly agentEnvironment: Readonly<Record<string, string>>;
+  readonly credentials: 'environment' | 'none';
+  readonly demoModelUrl?: string;
+  readonly poolSize?: number;
+  readonly workspaceRoots: readonly string[];
+  readonly isolation?: 'process';
+  /** For cloning alone. */
+  readonly gitEnvironment?: Readonly<Record<string, string>>;
+  readonly cloneTimeoutMs?: number;
+  readonly timings?: Partial<HostAgentTimings>;
+}
+
+export interface HostAgent {
+  readonly info: HostInfo;
+  readonly sandbox: SandboxTraits;
+  /** Sessions awake here now. */
+  sessions(): readonly string[];
+  /** `drain` first lets open runs end; without it they are interrupted. Gone within 10 s either way after that. */
+  close(options?: { readonly drain?: boolean }): Promise<void>;
+}
+
+const IDLE_MS = 30_000;
+const HOLD_MS = 120_000;
+const CLOSE_MS = 10_000;
+const DRAIN_STEP_MS = 100;
+
+function createPolicy(options: HostAgentOptions): RunnerPolicy {
+  return {
+    idleMs: options.idleMs ?? IDLE_MS,
+    unprovenMs: 120_000,
+    attachMs: 15_000,
+    graceSecs: 5,
+    killAfterMs: 7_000,
+    backOffMs: [0, 500, 2_000, 5_000],
+    stableMs: 120_000,
+    ...options.timings?.policy,
+  };
+}
+
+export async function startHostAgent(options: HostAgentOptions): Promise<HostAgent> {
+  const { coordinator: desk, log } = options;
+  const dataDir = await realpath(options.dataDir);
+  const runDir = options.runDir ?? (await openRunDir(dataDir));
+  await openPrivateDir(runDir);
+  const hostId = options.hostId ?? (await openHostId(dataDir));
+  const sandbox = createProcessSandbox({
+    dataDir,
+    agentEnvironment: options.agentEnvironment,
+    ...(options.demoModelUrl === undefined ? {} : { demoModelUrl: options.demoModelUrl }),
+    workspace: {
+      roots: options.workspaceRoots,
+      cloneTimeoutMs: options.cloneTimeoutMs ?? 120_000,
+      gitEnvironment: options.gitEnvironment ?? {},
+    },
+    log,
+  });
+  await endOrphans({ dataDir, sandbox, log });
+
+  const policy = createPolicy(options);
+  const pool = createHarnessPool({
+    command: options.harnessCommand,
+    environment: harnessEnvironment(options.agentEnvironment),
+    dataDir,
+    size: options.poolSize ?? 1,
+    refillDelayMs: options.timings?.refillDelayMs ?? 1_500,
+    log,
+  });
+  const runners = new Map<string, SessionRunner>();
+  let claudeVersion: string | undefined;
+  let draining = false;
+  let cleaning = false;
+  let keeper: LeaseKeeper | undefined;
+
+  const info = (): HostInfo => ({
+    host_id: hostId,
+    name: options.name,
+    version: options.version,
+    pid: process.pid,
+    isolation: sandbox.traits.isolation,
+    slots: options.slots,
+    credentials: options.credentials,
+    demo: options.demoModelUrl !== undefined,
+    ...(claudeVersion === undefined ? {} : { claude_version: claudeVersion }),
+  });
+  void options.resolveClaude().then(
+    (claude) => {
+      if (claude.ok) claudeVersion = claude.version;
+      else log.warn({ code: claude.code }, 'the agent program is not available');
+    },
+    (error: unknown) => log.error({ err: error }, 'the agent program could not be looked for'),
+  );
+
+  function run(claim: Claim): void {
+    const runner = startSessionRunner({
+      claim,
+      hostId,
+      desk,
+      sandbox,
+      pool,
+      dataDir,
+      runDir,
+      holdMs: options.holdMs ?? HOLD_MS,
+      policy,
+      credentials: options.credentials,
+      resolveClaude: options.resolveClaude,
+      log,
+    });
+    runners.set(runner.sessionId, runner);
+    if (draining) runner.drain();
+    void runner.ended.then((outcome) => {
+      log.info({ sessionId: runner.sessionId, epoch: runner.epoch, outcome }, 'session left this host');
+      runners.delete(runner.sessionId);
+      keeper?.claimSoon();
+    });
+  }
+
+  /** One process of a session at a time: a new claim waits until the one before is over. */
+  function onClaim(claim: Claim): void {
+    const before = runners.get(claim.session.id);
+    if (before === undefined) {
+      run(claim);
+      return;
+    }
+    before.leaseLost();
+    void before.ended.then(() => run(claim));
+  }
+
+  async function removeDeleted(): Promise<void> {
+    for (const sessionId of await desk.deletedSessions(hostId)) {
+      const runner = runners.get(sessionId);
+      if (runner !== undefined) {
+        runner.changed();
+        continue;
+      }
+      await sandbox.remove(sessionId);
+      await desk.confirmDeleted(hostId, sessionId);
+      log.info({ sessionId }, 'removed the files of a deleted session');
+    }
+  }
+
+  function cleanUp(): void {
+    if (cleaning) return;
+    cleaning = true;
+    void removeDeleted()
+      .catch((error: unknown) => log.warn({ err: error }, 'files of deleted sessions are still here'))
+      .finally(() => {
+        cleaning = false;
+      });
+  }
+
+  keeper = await startLeaseKeeper({
+    desk,
+    hostId,
+    info,
+    renewMs: options.timings?.renewMs ?? 5_000,
+    pollMs: options.timings?.pollMs ?? 1_000,
+    log,
+    held: () => [...runners.values()].map(({ sessionId, epoch }) => ({ sessionId, epoch })),
+    freeSlots: () => options.slots - runners.size,
+    onClaim,
+    onLost: (sessionId) => runners.get(sessionId)?.leaseLost(),
+    onSessionChanged(sessionId) {
+      const runner = runners.get(sessionId);
+      if (runner === undefined) cleanUp();
+      else runner.changed();
+    },
+    onCrowded: () => longestIdle(runners.values())?.makeRoom(),
+    onDraining(next) {
+      if (next && !draining) for (const runner of runners.values()) runner.drain();
+      draining = next;
+    },
+    onBeat() {
+      for (const runner of runners.values()) runner.changed();
+      cleanUp();
+    },
+  }).catch(async (error: unknown) => {
+    await pool.close();
+    throw error;
+  });
+  log.info({ hostId, isolation: sandbox.traits.isolation, slots: options.slots }, 'host is ready');
+
+  async function close({ drain = false }: { readonly drain?: boolean } = {}): Promise<void> {
+    log.info({ sessions: runners.size, drain }, 'host is closing');
+    keeper?.stopClaiming();
+    if (drain) {
+      for (const runner of runners.values()) runner.drain();
+      while ([...runners.values()].some((runner) => runner.isRunOpen())) await pause(DRAIN_STEP_MS);
+    }
+    const open = [...runners.values()];
+    for (const runner of open) runner.close();
+    await within(CLOSE_MS, Promise.all([pool.close(), ...open.map((runner) => runner.ended)])).catch(() =>
+      log.error({ sessions: [...runners.keys()] }, 'not every session came to rest in time'),
+    );
+    await keeper?.close();
+    log.info('host is closed');
+  }
+
+  let closing: Promise<void> | undefined;
+  return {
+    get info() {
+      return info();
+    },
+    sandbox: sandbox.traits,
+    sessions: () => [...runners.keys()],
+    close(closeOptions) {
+      closing ??= close(closeOptions);
+      return closing;
+    },
+  };
+}
+
+function longestIdle(runners: Iterable<SessionRunner>): SessionRunner | undefined {
+  let longest: { runner: SessionRunner; since: number } | undefined;
+  for (const runner of runners) {
+    const since = runner.idleSince();
+    if (since !== undefined && (longest === undefined || since < longest.since)) longest = { runner, since };
+  }
+  return longest?.runner;
+}
+
+/** The harness needs to find programs and a language; credentials are the agent's alone. */
+function harnessEnvironment(agentEnvironment: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const names = ['PATH', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR'];
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = agentEnvironment[name];
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+}

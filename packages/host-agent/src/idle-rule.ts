@@ -1,0 +1,165 @@
+// Decides when a session that a host holds should be put to sleep. Pure: what is known about the
+// session goes in as facts, a due time comes out.
+//
+// A run that is open is never put to sleep, however silent it is. A question that waits needs no
+// process, so the session goes at once; everything else gets the soft time-out.
+
+import { assertNever, type HarnessCommand, type HarnessEvent } from '@engram/harness-proto';
+
+export interface IdlePolicy {
+  /** Soft time-out after the harness said that it is idle. */
+  readonly idleMs: number;
+  /** After this long without a proof for a delivered command the session is put to sleep and woken afresh. */
+  readonly unprovenMs: number;
+}
+
+export interface SessionFacts {
+  /** `run_started` without its end. */
+  readonly runOpen: boolean;
+  /** The harness's last word was `harness_idle`. */
+  readonly harnessIdle: boolean;
+  /** Questions open in the log, by tool call id. */
+  readonly waiting: ReadonlySet<string>;
+  /** Commands given to the harness whose effect no stored event has shown yet. */
+  readonly unproven: ReadonlySet<string>;
+  /** Somebody is answering: the agent is kept awake until then. */
+  readonly hold?: { readonly toolCallId: string; readonly until: number };
+  readonly sleepAsked: boolean;
+  /** The host takes no new work: idle sessions go to sleep without the soft time-out. */
+  readonly draining: boolean;
+  readonly quietSince: number;
+}
+
+export function createFacts(input: {
+  readonly running: boolean;
+  readonly waiting: readonly string[];
+  readonly now: number;
+}): SessionFacts {
+  return {
+    runOpen: input.running,
+    harnessIdle: false,
+    waiting: new Set(input.waiting),
+    unproven: new Set(),
+    sleepAsked: false,
+    draining: false,
+    quietSince: input.now,
+  };
+}
+
+/** The moment at which the session may be put to sleep; undefined while it must stay awake. */
+export function sleepDueAt(facts: SessionFacts, policy: IdlePolicy): number | undefined {
+  if (facts.runOpen) return undefined;
+  if (facts.unproven.size > 0) return facts.quietSince + policy.unprovenMs;
+  if (facts.sleepAsked) return facts.quietSince;
+  const quietSince = Math.max(facts.quietSince, facts.hold?.until ?? 0);
+  const atOnce = facts.harnessIdle && (facts.waiting.size > 0 || facts.draining);
+  return atOnce ? quietSince : quietSince + policy.idleMs;
+}
+
+/** What a stored event changes. */
+export function afterEvent(facts: SessionFacts, event: HarnessEvent, now: number): SessionFacts {
+  const base = { ...facts, quietSince: now };
+  switch (event.type) {
+    case 'run_started': {
+      const proven = event.prompt_id === undefined ? [] : promptKeys(event.prompt_id);
+      return { ...base, runOpen: true, harnessIdle: false, unproven: without(facts.unproven, proven) };
+    }
+    case 'run_completed':
+    case 'run_interrupted':
+      return { ...base, runOpen: false };
+    case 'harness_idle':
+      return { ...base, runOpen: false, harnessIdle: true };
+    case 'prompt_queued':
+      return { ...base, unproven: without(facts.unproven, [`prompt ${event.prompt_id}`]) };
+    case 'prompt_edited':
+      return { ...base, unproven: without(facts.unproven, [`edit ${event.prompt_id}`]) };
+    case 'prompt_dequeued':
+      return { ...base, unproven: without(facts.unproven, promptKeys(event.prompt_id)) };
+    case 'user_question':
+      return { ...base, waiting: new Set([...facts.waiting, event.tool_call_id]) };
+    case 'question_answered':
+    case 'question_dismissed': {
+      const { hold, ...rest } = base;
+      const closed = {
+        ...rest,
+        waiting: without(facts.waiting, [event.tool_call_id]),
+        unproven: without(facts.unproven, questionKeys(event.tool_call_id)),
+      };
+      return hold === undefined || hold.toolCallId === event.tool_call_id ? closed : { ...closed, hold };
+    }
+    case 'agent_message':
+    case 'agent_message_chunk':
+    case 'tool_call_started':
+    case 'tool_call_completed':
+    case 'file_changed':
+    case 'usage':
+    case 'notice':
+    case 'unknown':
+      return base;
+    default:
+      return assertNever(event);
+  }
+}
+
+/** What giving a command to the harness changes. */
+export function afterCommand(facts: SessionFacts, command: HarnessCommand, now: number): SessionFacts {
+  const key = unprovenKey(command);
+  if (key === undefined) return facts;
+  return {
+    ...facts,
+    quietSince: now,
+    harnessIdle: false,
+    sleepAsked: false,
+    unproven: new Set([...facts.unproven, key]),
+  };
+}
+
+export function withHold(facts: SessionFacts, hold: { toolCallId: string; until: number } | undefined): SessionFacts {
+  if (hold === undefined) {
+    const { hold: _released, ...rest } = facts;
+    return rest;
+  }
+  return { ...facts, harnessIdle: false, hold };
+}
+
+/** Undefined for commands that no event has to prove. */
+function unprovenKey(command: HarnessCommand): string | undefined {
+  switch (command.type) {
+    case 'prompt':
+      return `prompt ${command.prompt_id}`;
+    case 'edit_queued':
+      return `edit ${command.prompt_id}`;
+    case 'dequeue_queued':
+      return `dequeue ${command.prompt_id}`;
+    case 'answer_question':
+      return `answer ${command.tool_call_id}`;
+    case 'dismiss_question':
+      return `dismiss ${command.tool_call_id}`;
+    case 'checkpoint':
+    case 'shutdown':
+    case 'interrupt':
+    case 'rehandshake':
+    case 'attend_question':
+    case 'reconcile':
+    case 'acknowledge':
+    case 'unknown':
+      return undefined;
+    default:
+      return assertNever(command);
+  }
+}
+
+function promptKeys(promptId: string): readonly string[] {
+  return [`prompt ${promptId}`, `edit ${promptId}`, `dequeue ${promptId}`];
+}
+
+function questionKeys(toolCallId: string): readonly string[] {
+  return [`answer ${toolCallId}`, `dismiss ${toolCallId}`];
+}
+
+function without(set: ReadonlySet<string>, gone: readonly string[]): ReadonlySet<string> {
+  if (!gone.some((key) => set.has(key))) return set;
+  const rest = new Set(set);
+  for (const key of gone) rest.delete(key);
+  return rest;
+}

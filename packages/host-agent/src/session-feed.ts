@@ -1,0 +1,200 @@
+// The two-way traffic between a session's log and its harness: at each attach what the log knows,
+// then commands as they come, oldest first; events back in order through the relay. Attaches and
+// refreshes run one at a time, so that no command overtakes another or goes out twice on one link.
+
+import type { AttachFacts, HostDesk } from '@engram/coordinator';
+import type { HarnessCommand } from '@engram/harness-proto';
+import type { Logger } from 'pino';
+import { pause, within } from './deadline.js';
+import { createEventRelay } from './event-relay.js';
+import type { HarnessLink } from './harness-link.js';
+import type { RunnerInput } from './runner-core.js';
+
+export interface SessionFeedOptions {
+  readonly desk: HostDesk;
+  readonly sessionId: string;
+  readonly epoch: number;
+  /** Upper bound of one hold. */
+  readonly holdMs: number;
+  readonly log: Logger;
+  tell(input: RunnerInput): void;
+  /** False once the harness was told to end. */
+  takesCommands(): boolean;
+}
+
+export interface SessionFeed {
+  /** Asks the log ahead of an attach that will come soon. */
+  prefetch(): void;
+  /** The newest link wins: the one before is closed. */
+  attach(link: HarnessLink): void;
+  /** The log may hold new commands or wishes. */
+  refresh(): void;
+  send(command: HarnessCommand): void;
+  /** The harness is gone: waits, within bounds, until what it sent is stored. */
+  settle(): Promise<void>;
+  /** No more reading or writing. */
+  close(): void;
+}
+
+/** How long the last words of a harness may take through the socket and into the log. */
+const SETTLE_LINK_MS = 1_000;
+const SETTLE_STORE_MS = 15_000;
+const ATTACH_RETRY_MS = 250;
+/** A hold is renewed when it gained at least this much. */
+const HOLD_STEP_MS = 1_000;
+
+type Facts = AttachFacts | { readonly ok: false; readonly reason: 'stale_epoch' };
+
+export function createSessionFeed(options: SessionFeedOptions): SessionFeed {
+  const { desk, sessionId, epoch, log, tell } = options;
+  let link: HarnessLink | undefined;
+  let newest: HarnessLink | undefined;
+  let prefetched: Promise<Facts> | undefined;
+  let lastOutboxId = 0;
+  let hold: { toolCallId: string; until: number } | undefined;
+  let turn: Promise<void> = Promise.resolve();
+  let refreshQueued = false;
+  let closed = false;
+
+  const relay = createEventRelay({
+    desk,
+    sessionId,
+    epoch,
+    log,
+    onStored(events, storedSeq) {
+      link?.send({ type: 'acknowledge', stored_seq: storedSeq });
+      tell({ type: 'events_stored', events });
+    },
+    onStaleEpoch: () => tell({ type: 'lease_lost' }),
+    onPressure: (high) => link?.holdBack(high),
+  });
+
+  function inTurn(work: () => Promise<void>): void {
+    turn = turn.then(work).catch((error: unknown) => log.warn({ err: error }, 'session traffic hit a problem'));
+  }
+
+  async function connect(next: HarnessLink): Promise<void> {
+    link?.close();
+    link = undefined;
+    await relay.halt();
+    const facts = await readFacts(next);
+    if (facts === undefined || next !== newest || closed) {
+      next.close();
+      return;
+    }
+    if ('ok' in facts) {
+      next.refuse('stale_epoch');
+      tell({ type: 'lease_lost' });
+      return;
+    }
+    relay.open(facts.lastStoredSeq);
+    link = next;
+    hold = undefined;
+    next.accept(facts.lastStoredSeq, {
+      onEvent: (event) => relay.push(event),
+      onClosed() {
+        if (link !== next) return;
+        link = undefined;
+        tell({ type: 'link_lost' });
+      },
+    });
+    tell({ type: 'attached' });
+    if (!options.takesCommands()) return;
+    next.send({ type: 'reconcile', open: facts.open, closed: facts.closed });
+    lastOutboxId = 0;
+    for (const each of facts.commands) deliver(each.outboxId, each.command);
+    refresh();
+  }
+
+  /** Undefined when the harness did not wait for it. */
+  async function readFacts(next: HarnessLink): Promise<Facts | undefined> {
+    let facts = prefetched;
+    prefetched = undefined;
+    while (next.isOpen() && !closed) {
+      try {
+        return await (facts ?? desk.attachFacts(sessionId, epoch));
+      } catch (error) {
+        log.warn({ err: error }, 'the log could not be read for an attach, trying again');
+        facts = undefined;
+        await pause(ATTACH_RETRY_MS);
+      }
+    }
+    return undefined;
+  }
+
+  function deliver(outboxId: number, command: HarnessCommand): void {
+    lastOutboxId = Math.max(lastOutboxId, outboxId);
+    const settles = command.type === 'answer_question' || command.type === 'dismiss_question';
+    if (settles && command.tool_call_id === hold?.toolCallId) hold = undefined;
+    link?.send(command);
+    log.info({ outboxId, command: command.type }, 'command delivered');
+    tell({ type: 'command_sent', command });
+  }
+
+  function refresh(): void {
+    if (refreshQueued || closed) return;
+    refreshQueued = true;
+    inTurn(async () => {
+      refreshQueued = false;
+      if (closed) return;
+      const wanted = link;
+      const [commands, wishes] = await Promise.all([
+        wanted === undefined ? [] : desk.commandsAfter(sessionId, epoch, lastOutboxId),
+        desk.sessionWishes(sessionId),
+      ]);
+      if ('ok' in commands) {
+        tell(wishes.deleted ? { type: 'wishes', wishes } : { type: 'lease_lost' });
+        return;
+      }
+      for (const each of commands) {
+        if (wanted === undefined || wanted !== link || !options.takesCommands()) break;
+        deliver(each.outboxId, each.command);
+      }
+      if (options.takesCommands()) passHold(wishes.attend);
+      tell({ type: 'wishes', wishes });
+    });
+  }
+
+  function passHold(attend: { readonly tool_call_id: string; readonly remainingMs: number } | undefined): void {
+    const now = Date.now();
+    if (attend === undefined || attend.remainingMs <= 0) {
+      if (hold !== undefined && hold.until > now) {
+        link?.send({ type: 'attend_question', tool_call_id: hold.toolCallId, hold_ms: 0 });
+      }
+      hold = undefined;
+      return;
+    }
+    const holdMs = Math.min(attend.remainingMs, options.holdMs);
+    const renewed = hold?.toolCallId !== attend.tool_call_id || hold.until + HOLD_STEP_MS <= now + holdMs;
+    if (!renewed) return;
+    hold = { toolCallId: attend.tool_call_id, until: now + holdMs };
+    link?.send({ type: 'attend_question', tool_call_id: attend.tool_call_id, hold_ms: Math.round(holdMs) });
+    log.info({ toolCallId: attend.tool_call_id, holdMs }, 'question is attended');
+  }
+
+  return {
+    prefetch() {
+      prefetched = desk.attachFacts(sessionId, epoch);
+      // Read again at the attach when this fails; until then nobody is waiting for it.
+      prefetched.catch(() => undefined);
+    },
+    attach(next) {
+      newest = next;
+      inTurn(() => connect(next));
+    },
+    refresh,
+    send: (command) => link?.send(command),
+    async settle() {
+      newest = undefined;
+      const last = link;
+      if (last !== undefined) await within(SETTLE_LINK_MS, last.closed).catch(() => last.close());
+      await within(SETTLE_STORE_MS, relay.drain()).catch(() => log.warn('the last events are not stored yet'));
+      await relay.halt();
+    },
+    close() {
+      closed = true;
+      relay.close();
+      link?.close();
+    },
+  };
+}

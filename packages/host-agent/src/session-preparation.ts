@@ -1,0 +1,72 @@
+// Everything a session needs before its harness may start: the agent's program, a way to a model,
+// the sandbox with its workspace, and the folder of its sockets. What cannot be had is refused with
+// the next step, for the session's own log.
+
+import type { Claim, HostDesk } from '@engram/coordinator';
+import { DEMO_MODEL } from './agent-environment.js';
+import type { ClaudeBinary } from './claude-binary.js';
+import type { RunningSandbox, Sandbox } from './sandbox.js';
+import { openSessionSockets, removeSessionSockets, type SessionSockets } from './socket-path.js';
+
+export interface PreparationInput {
+  readonly claim: Claim;
+  readonly desk: Pick<HostDesk, 'appendHostEvent'>;
+  readonly sandbox: Sandbox;
+  readonly runDir: string;
+  readonly credentials: 'environment' | 'none';
+  readonly resolveClaude: () => Promise<ClaudeBinary>;
+}
+
+export interface OpenSockets extends SessionSockets {
+  remove(): Promise<void>;
+}
+
+export type Preparation =
+  | {
+      readonly ok: true;
+      readonly sandbox: RunningSandbox;
+      readonly sockets: OpenSockets;
+      readonly claudePath: string;
+    }
+  | { readonly ok: false; readonly code: string; readonly message: string };
+
+export async function prepareSession(input: PreparationInput, signal: AbortSignal): Promise<Preparation> {
+  const { claim, sandbox } = input;
+  const { session } = claim;
+  if (input.credentials === 'none' && session.model !== DEMO_MODEL) {
+    return {
+      ok: false,
+      code: 'no_credentials',
+      message:
+        'This host has no model credentials. Set ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN in its environment and restart it, or use the demo.',
+    };
+  }
+  const hadRun = claim.lastHarnessSeq > 0;
+  const [claude, started, sockets] = await Promise.all([
+    input.resolveClaude(),
+    sandbox.start(
+      {
+        sessionId: session.id,
+        workspace: session.workspace,
+        ...(session.model === undefined ? {} : { model: session.model }),
+      },
+      { hadRun, signal },
+    ),
+    openSessionSockets(input.runDir, session.id),
+  ]);
+  if (!claude.ok) return claude;
+  if (!started.ok) return started;
+  if (!started.sandbox.restored) {
+    await input.desk.appendHostEvent(session.id, claim.epoch, {
+      type: 'session_error',
+      code: 'context_lost',
+      message: "The agent's files of this session are not on this host: it goes on without its earlier conversation.",
+    });
+  }
+  return {
+    ok: true,
+    sandbox: started.sandbox,
+    sockets: { ...sockets, remove: () => removeSessionSockets(sockets) },
+    claudePath: claude.path,
+  };
+}

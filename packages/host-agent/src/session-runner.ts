@@ -1,0 +1,288 @@
+// Runs one claimed session: the shell around runner-core. It owns the session's sandbox, harness
+// process, attach socket and relay, performs the core's effects one after another, and feeds back
+// what happened. It decides nothing about the session's life itself.
+
+import { randomBytes } from 'node:crypto';
+import type { Claim, HostDesk } from '@engram/coordinator';
+import { assertNever, type HarnessAttach } from '@engram/harness-proto';
+import type { Logger } from 'pino';
+import { type AttachServer, openAttachServer } from './attach-server.js';
+import type { ClaudeBinary } from './claude-binary.js';
+import { pause, within } from './deadline.js';
+import type { HarnessLink } from './harness-link.js';
+import type { HarnessPool, HarnessProcess } from './harness-pool.js';
+import { createFacts } from './idle-rule.js';
+import { endRecordedAgent } from './process-records.js';
+import {
+  canMakeRoom,
+  createRunnerState,
+  nextTimerAt,
+  type Outcome,
+  type RunnerEffect,
+  type RunnerInput,
+  type RunnerPolicy,
+  type RunnerState,
+  stepRunner,
+} from './runner-core.js';
+import type { RunningSandbox, Sandbox } from './sandbox.js';
+import { createSessionFeed, type SessionFeed } from './session-feed.js';
+import { type OpenSockets, prepareSession } from './session-preparation.js';
+
+export interface SessionRunnerOptions {
+  readonly claim: Claim;
+  readonly hostId: string;
+  readonly desk: HostDesk;
+  readonly sandbox: Sandbox;
+  readonly pool: HarnessPool;
+  readonly dataDir: string;
+  readonly runDir: string;
+  readonly holdMs: number;
+  readonly policy: RunnerPolicy;
+  readonly credentials: 'environment' | 'none';
+  readonly resolveClaude: () => Promise<ClaudeBinary>;
+  readonly log: Logger;
+}
+
+export interface SessionRunner {
+  readonly sessionId: string;
+  readonly epoch: number;
+  /** Resolves when no process of the session is left and the lease is given up or gone. */
+  readonly ended: Promise<Outcome>;
+  /** The log holds something new for this session. */
+  changed(): void;
+  leaseLost(): void;
+  drain(): void;
+  /** Since when the session only waits for its soft time-out; undefined when it is busy. */
+  idleSince(): number | undefined;
+  makeRoom(): void;
+  isRunOpen(): boolean;
+  close(): void;
+}
+
+const DESK_PATIENCE_MS = 2_000;
+const RELEASE_RETRY_MS = 500;
+const CLOSING_RELEASE_MS = 4_000;
+const AGENT_GRACE_MS = 1_000;
+
+export function startSessionRunner(options: SessionRunnerOptions): SessionRunner {
+  const { claim, desk, policy } = options;
+  const { epoch, session } = claim;
+  const sessionId = session.id;
+  const log = options.log.child({ sessionId, epoch });
+  const aborted = new AbortController();
+
+  let state: RunnerState = createRunnerState(
+    createFacts({ running: session.running, waiting: session.awaiting.map((q) => q.tool_call_id), now: Date.now() }),
+  );
+  let effects: Promise<void> = Promise.resolve();
+  let timer: NodeJS.Timeout | undefined;
+  let sandbox: RunningSandbox | undefined;
+  let sockets: OpenSockets | undefined;
+  let claudePath = '';
+  let server: AttachServer | undefined;
+  let harness: HarnessProcess | undefined;
+  let resolveEnded: (outcome: Outcome) => void = () => undefined;
+  const ended = new Promise<Outcome>((resolve) => {
+    resolveEnded = resolve;
+  });
+
+  const feed: SessionFeed = createSessionFeed({
+    desk,
+    sessionId,
+    epoch,
+    holdMs: options.holdMs,
+    log,
+    tell,
+    takesCommands: () => state.status === 'attached',
+  });
+
+  function tell(input: RunnerInput): void {
+    const before = state;
+    const { state: after, effects: orders } = stepRunner(before, input, Date.now(), policy);
+    state = after;
+    if (after.status !== before.status) {
+      log.info({ from: before.status, to: after.status, by: input.type }, 'session moved on');
+    }
+    for (const effect of orders) {
+      if (effect.type === 'let_go') aborted.abort();
+      effects = effects
+        .then(() => perform(effect))
+        .catch((error: unknown) => {
+          log.error({ err: error, effect: effect.type }, 'session step failed');
+          if (effect.type === 'start_harness') tell({ type: 'harness_exited' });
+        });
+    }
+    arm();
+    if (after.status === 'ended' && before.status !== 'ended') finish(after.outcome);
+  }
+
+  function arm(): void {
+    clearTimeout(timer);
+    const at = nextTimerAt(state, policy);
+    if (at !== undefined) timer = setTimeout(() => tell({ type: 'timer' }), Math.max(0, at - Date.now()));
+  }
+
+  async function perform(effect: RunnerEffect): Promise<void> {
+    switch (effect.type) {
+      case 'start_harness':
+        return startHarness();
+      case 'evict':
+        await within(DESK_PATIENCE_MS, desk.setStatus(sessionId, epoch, 'evicting')).catch((error: unknown) =>
+          log.warn({ err: error }, 'evicting could not be stored'),
+        );
+        feed.send({ type: 'shutdown', grace_secs: policy.graceSecs });
+        return;
+      case 'send_shutdown':
+        feed.send({ type: 'shutdown', grace_secs: policy.graceSecs });
+        return;
+      case 'kill_harness':
+        log.warn('harness did not do as it was told in time, killing it');
+        return harness?.end(0);
+      case 'rest':
+        await sandbox?.store();
+        return release('idle');
+      case 'fail':
+        log.error({ code: effect.code }, 'session failed');
+        await endProcesses(AGENT_GRACE_MS);
+        await until(() =>
+          desk.appendHostEvent(sessionId, epoch, { type: 'session_error', code: effect.code, message: effect.message }),
+        );
+        return release('failed');
+      case 'let_go':
+        feed.close();
+        await preparing;
+        await endProcesses(AGENT_GRACE_MS);
+        if (effect.why === 'deleted') {
+          await options.sandbox.remove(sessionId);
+          await until(() => desk.confirmDeleted(options.hostId, sessionId));
+        }
+        tell({ type: 'let_go' });
+        return;
+      default:
+        return assertNever(effect);
+    }
+  }
+
+  async function prepare(): Promise<void> {
+    const result = await prepareSession(options, aborted.signal).catch((error: unknown) => {
+      log.error({ err: error }, 'session could not be prepared');
+      const message = error instanceof Error ? error.message : 'unknown reason';
+      return { ok: false, code: 'host_error', message: `This host could not prepare the session: ${message}` } as const;
+    });
+    if (!result.ok) {
+      tell({ type: 'prepare_failed', code: result.code, message: result.message });
+      return;
+    }
+    ({ sandbox, sockets, claudePath } = result);
+    tell({ type: 'prepared' });
+  }
+
+  async function startHarness(): Promise<void> {
+    if (sandbox === undefined || sockets === undefined) throw new Error('the session is not prepared');
+    await server?.close();
+    const secret = randomBytes(32).toString('hex');
+    const started = options.pool.take();
+    harness = started;
+    void started.exited.then((exit) => onHarnessExit(started, exit));
+    feed.prefetch();
+    server = await openAttachServer({ path: sockets.attach, expected: { sessionId, epoch, secret }, log, onAttach });
+    await started.assign({
+      session_id: sessionId,
+      epoch,
+      socket_path: sockets.attach,
+      secret,
+      workspace: sandbox.workspace,
+      agent_home: sandbox.agentHome,
+      state_dir: sandbox.stateDir,
+      run_dir: sockets.dir,
+      claude_bin: claudePath,
+      ...(session.model === undefined ? {} : { model: session.model }),
+      hook_socket: sockets.hook,
+      launch: sandbox.launch,
+      hold_ms: options.holdMs,
+    });
+    log.info({ pid: started.pid }, 'harness has the session');
+  }
+
+  function onAttach(link: HarnessLink, attach: HarnessAttach): void {
+    log.info({ harnessVersion: attach.harness_version, lastEventSeq: attach.last_event_seq }, 'harness attached');
+    feed.attach(link);
+  }
+
+  async function onHarnessExit(gone: HarnessProcess, exit: { code?: number; signal?: string }): Promise<void> {
+    if (gone !== harness) return;
+    log.info({ pid: gone.pid, ...exit }, 'harness ended');
+    // What it sent before it went is still on its way; then nothing of its agent may be left.
+    await feed.settle();
+    await endAgent(AGENT_GRACE_MS);
+    await gone.forget();
+    if (gone === harness) harness = undefined;
+    tell({ type: 'harness_exited' });
+  }
+
+  async function endProcesses(graceMs: number): Promise<void> {
+    const last = harness;
+    if (last !== undefined) {
+      await last.end(graceMs);
+      await last.forget();
+    }
+    await endAgent(graceMs);
+  }
+
+  async function endAgent(graceMs: number): Promise<void> {
+    await endRecordedAgent(options.dataDir, sessionId, graceMs);
+    await sandbox?.stop(graceMs);
+  }
+
+  async function release(to: 'idle' | 'failed'): Promise<void> {
+    const outcome = await until(() => desk.releaseLease(sessionId, epoch, to));
+    if (outcome === undefined) tell({ type: 'release_refused' });
+    else if (outcome.ok) tell({ type: to === 'idle' ? 'rested' : 'failure_stored' });
+    else tell({ type: outcome.reason === 'work_waiting' ? 'work_waiting' : 'release_refused' });
+  }
+
+  /** Tries until the database answers; a closing host does not wait for it for ever. */
+  async function until<T>(work: () => Promise<T>): Promise<T | undefined> {
+    const startedAt = Date.now();
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        return await work();
+      } catch (error) {
+        if (attempt === 0) log.warn({ err: error }, 'the database did not take it, trying again');
+        if (state.closing && Date.now() - startedAt > CLOSING_RELEASE_MS) return undefined;
+        await pause(RELEASE_RETRY_MS);
+      }
+    }
+  }
+
+  function finish(outcome: Outcome): void {
+    clearTimeout(timer);
+    feed.close();
+    void effects
+      .then(async () => {
+        await server?.close();
+        await sockets?.remove();
+      })
+      .catch((error: unknown) => log.warn({ err: error }, 'session sockets could not be removed'))
+      .then(() => resolveEnded(outcome));
+  }
+
+  log.info({ previous: claim.previous }, 'session claimed');
+  const preparing = prepare();
+
+  return {
+    sessionId,
+    epoch,
+    ended,
+    changed: () => feed.refresh(),
+    leaseLost: () => tell({ type: 'lease_lost' }),
+    drain: () => tell({ type: 'drain' }),
+    idleSince: () => (canMakeRoom(state) ? state.facts.quietSince : undefined),
+    makeRoom: () => tell({ type: 'make_room' }),
+    isRunOpen: () => state.status !== 'ended' && state.facts.runOpen,
+    close() {
+      if (state.status === 'preparing') aborted.abort();
+      tell({ type: 'close' });
+    },
+  };
+}
