@@ -18,7 +18,7 @@ export const stopReasonOf = (step: Step): string =>
 /** Pieces of `size` characters; a surrogate pair is never torn apart. */
 export function inPieces(content: string, size: number | undefined): readonly string[] {
   if (size === undefined || content === '') return [content];
-  const characters = [...content];
+  const characters = Array.from(content);
   const pieces: string[] = [];
   for (let at = 0; at < characters.length; at += size) pieces.push(characters.slice(at, at + size).join(''));
   return pieces;
