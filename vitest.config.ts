@@ -12,6 +12,7 @@ export default defineConfig({
         test: {
           ...common,
           name: 'unit',
+          sequence: { groupOrder: 0 },
           include: ['packages/*/test/**/*.unit.test.{ts,tsx}', 'tests/**/*.unit.test.ts'],
           testTimeout: 20_000,
         },
@@ -20,6 +21,7 @@ export default defineConfig({
         test: {
           ...common,
           name: 'int',
+          sequence: { groupOrder: 1 },
           include: ['packages/*/test/**/*.int.test.ts', 'tests/**/*.int.test.ts'],
           testTimeout: 90_000,
           hookTimeout: 90_000,
@@ -30,6 +32,7 @@ export default defineConfig({
         test: {
           ...common,
           name: 'e2e',
+          sequence: { groupOrder: 2 },
           include: ['packages/*/test/**/*.e2e.test.ts', 'tests/**/*.e2e.test.ts'],
           testTimeout: 180_000,
           hookTimeout: 120_000,
