@@ -6,6 +6,8 @@
 
 import { assertNever, type HarnessCommand, type HarnessEvent } from '@engram/harness-proto';
 
+const ANSWER = 'answer ';
+
 export interface IdlePolicy {
   /** Soft time-out after the harness said that it is idle. */
   readonly idleMs: number;
@@ -54,6 +56,12 @@ export function sleepDueAt(facts: SessionFacts, policy: IdlePolicy): number | un
   const quietSince = Math.max(facts.quietSince, facts.hold?.until ?? 0);
   const atOnce = facts.harnessIdle && (facts.waiting.size > 0 || facts.draining);
   return atOnce ? quietSince : quietSince + policy.idleMs;
+}
+
+/** Answers that a harness which says it is idle has not brought to its agent. */
+export function givenUpAnswers(facts: SessionFacts): readonly string[] {
+  if (!facts.harnessIdle) return [];
+  return [...facts.unproven].flatMap((key) => (key.startsWith(ANSWER) ? [key.slice(ANSWER.length)] : []));
 }
 
 /** What a stored event changes. */
@@ -132,7 +140,7 @@ function unprovenKey(command: HarnessCommand): string | undefined {
     case 'dequeue_queued':
       return `dequeue ${command.prompt_id}`;
     case 'answer_question':
-      return `answer ${command.tool_call_id}`;
+      return `${ANSWER}${command.tool_call_id}`;
     case 'dismiss_question':
       return `dismiss ${command.tool_call_id}`;
     case 'checkpoint':
@@ -154,7 +162,7 @@ function promptKeys(promptId: string): readonly string[] {
 }
 
 function questionKeys(toolCallId: string): readonly string[] {
-  return [`answer ${toolCallId}`, `dismiss ${toolCallId}`];
+  return [`${ANSWER}${toolCallId}`, `dismiss ${toolCallId}`];
 }
 
 function without(set: ReadonlySet<string>, gone: readonly string[]): ReadonlySet<string> {

@@ -2,6 +2,7 @@
 // run folder is shared with the embedded database's socket.
 
 export type { ClaudeBinary } from './claude-binary.js';
+export { endLeftovers } from './end-leftovers.js';
 export { type HostAgent, type HostAgentOptions, type HostAgentTimings, startHostAgent } from './host-agent.js';
 export { HostAgentError, type HostAgentErrorCode } from './host-agent-error.js';
 export type { SandboxTraits } from './sandbox.js';

@@ -10,7 +10,15 @@
 // already somebody else's (nothing is written then).
 
 import { assertNever, type HarnessCommand, type HarnessEvent } from '@engram/harness-proto';
-import { afterCommand, afterEvent, type IdlePolicy, type SessionFacts, sleepDueAt, withHold } from './idle-rule.js';
+import {
+  afterCommand,
+  afterEvent,
+  givenUpAnswers,
+  type IdlePolicy,
+  type SessionFacts,
+  sleepDueAt,
+  withHold,
+} from './idle-rule.js';
 
 export interface RunnerPolicy extends IdlePolicy {
   /** A harness that was given the session must attach within this time. */
@@ -59,7 +67,6 @@ export type RunnerInput =
   | { readonly type: 'attached' }
   | { readonly type: 'link_lost' }
   | { readonly type: 'harness_exited' }
-  | { readonly type: 'agent_unstartable'; readonly code: string; readonly message: string }
   | { readonly type: 'events_stored'; readonly events: readonly HarnessEvent[] }
   | { readonly type: 'command_sent'; readonly command: HarnessCommand }
   | { readonly type: 'wishes'; readonly wishes: Wishes }
@@ -81,6 +88,8 @@ export type RunnerEffect =
   | { readonly type: 'evict' }
   | { readonly type: 'send_shutdown' }
   | { readonly type: 'kill_harness' }
+  /** The harness came to rest and did not deliver these: they are visibly failed, not lost. */
+  | { readonly type: 'fail_answers'; readonly toolCallIds: readonly string[] }
   /** Stop the sandbox, store its files, release the lease as idle. */
   | { readonly type: 'rest' }
   /** Store the error, release the lease as failed. */
@@ -140,8 +149,6 @@ export function stepRunner(state: RunnerState, input: RunnerInput, now: number, 
         return startAgain({ ...state, tries }, now, policy, 'harness_lost');
       }
       return stay(state);
-    case 'agent_unstartable':
-      return isRunning(state) ? fail(state, input.code, input.message) : stay(state);
     case 'events_stored': {
       const facts = input.events.reduce((known, event) => afterEvent(known, event, now), state.facts);
       const tries = input.events.some((event) => event.type === 'run_completed') ? 0 : state.tries;
@@ -184,10 +191,6 @@ export function canMakeRoom(state: RunnerState): boolean {
   return state.status === 'attached' && facts.harnessIdle && facts.unproven.size === 0 && facts.hold === undefined;
 }
 
-function isRunning(state: RunnerState): boolean {
-  return state.status === 'starting' || state.status === 'attached' || state.status === 'backing_off';
-}
-
 function wish(state: RunnerState, wishes: Wishes, now: number, policy: RunnerPolicy): RunnerStep {
   if (wishes.deleted) return drop(state, 'deleted');
   const hold =
@@ -226,7 +229,12 @@ function close(state: RunnerState, now: number, policy: RunnerPolicy): RunnerSte
 function due(state: RunnerState, now: number, policy: RunnerPolicy): RunnerStep {
   if (state.status !== 'attached') return stay(state);
   const at = sleepDueAt(state.facts, policy);
-  return at !== undefined && at <= now ? evict(state, now, policy) : stay(state);
+  if (at === undefined || at > now) return stay(state);
+  const toolCallIds = givenUpAnswers(state.facts);
+  const step = evict(state, now, policy);
+  return toolCallIds.length === 0
+    ? step
+    : { ...step, effects: [{ type: 'fail_answers', toolCallIds }, ...step.effects] };
 }
 
 function evict(state: RunnerState, now: number, policy: RunnerPolicy): RunnerStep {

@@ -2,6 +2,7 @@
 // the sandbox with its workspace, and the folder of its sockets. What cannot be had is refused with
 // the next step, for the session's own log.
 
+import { access, constants } from 'node:fs/promises';
 import type { Claim, HostDesk } from '@engram/coordinator';
 import { DEMO_MODEL } from './agent-environment.js';
 import type { ClaudeBinary } from './claude-binary.js';
@@ -55,6 +56,17 @@ export async function prepareSession(input: PreparationInput, signal: AbortSigna
     openSessionSockets(input.runDir, session.id),
   ]);
   if (!claude.ok) return claude;
+  const runnable = await access(claude.path, constants.X_OK).then(
+    () => true,
+    () => false,
+  );
+  if (!runnable) {
+    return {
+      ok: false,
+      code: 'agent_not_runnable',
+      message: `The agent program ${claude.path} cannot be run. Set ENGRAM_CLAUDE_BIN to one that can; engram doctor says more.`,
+    };
+  }
   if (!started.ok) return started;
   if (!started.sandbox.restored) {
     await input.desk.appendHostEvent(session.id, claim.epoch, {

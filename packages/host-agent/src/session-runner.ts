@@ -138,6 +138,19 @@ export function startSessionRunner(options: SessionRunnerOptions): SessionRunner
       case 'kill_harness':
         log.warn('harness did not do as it was told in time, killing it');
         return harness?.end(0);
+      case 'fail_answers':
+        for (const toolCallId of effect.toolCallIds) {
+          log.warn({ toolCallId }, 'answer was not taken by the agent');
+          await until(() =>
+            desk.appendHostEvent(sessionId, epoch, {
+              type: 'answer_failed',
+              tool_call_id: toolCallId,
+              code: 'not_delivered',
+              message: 'The agent was woken but did not take the answer. Send it again to retry.',
+            }),
+          );
+        }
+        return;
       case 'rest':
         await sandbox?.store();
         return release('idle');
@@ -235,7 +248,13 @@ export function startSessionRunner(options: SessionRunnerOptions): SessionRunner
   }
 
   async function release(to: 'idle' | 'failed'): Promise<void> {
-    const outcome = await until(() => desk.releaseLease(sessionId, epoch, to));
+    let outcome = await until(() => desk.releaseLease(sessionId, epoch, to));
+    if (state.closing && outcome?.ok === false && outcome.reason === 'work_waiting') {
+      // Nobody has to wait for the lease to run out: the next host, or this one started again, goes on.
+      outcome = await until(() => desk.releaseLease(sessionId, epoch, 'host_lost'));
+      tell({ type: outcome?.ok === true ? 'work_waiting' : 'release_refused' });
+      return;
+    }
     if (outcome === undefined) tell({ type: 'release_refused' });
     else if (outcome.ok) tell({ type: to === 'idle' ? 'rested' : 'failure_stored' });
     else tell({ type: outcome.reason === 'work_waiting' ? 'work_waiting' : 'release_refused' });

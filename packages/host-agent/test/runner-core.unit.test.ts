@@ -48,7 +48,6 @@ const inputs: Record<InputType, RunnerInput> = {
   attached: { type: 'attached' },
   link_lost: { type: 'link_lost' },
   harness_exited: { type: 'harness_exited' },
-  agent_unstartable: { type: 'agent_unstartable', code: 'c', message: 'm' },
   events_stored: { type: 'events_stored', events: [{ type: 'harness_idle' }] },
   command_sent: { type: 'command_sent', command: { type: 'interrupt' } },
   wishes: { type: 'wishes', wishes: { sleep: false, deleted: true } },
@@ -72,7 +71,6 @@ const table: Record<Status, Record<InputType, string>> = {
     attached: '=',
     link_lost: '=',
     harness_exited: '=',
-    agent_unstartable: '=',
     events_stored: '=',
     command_sent: '=',
     wishes: 'dropping let_go',
@@ -93,7 +91,6 @@ const table: Record<Status, Record<InputType, string>> = {
     attached: 'attached',
     link_lost: '=',
     harness_exited: 'starting start_harness',
-    agent_unstartable: 'failing fail',
     events_stored: '=',
     command_sent: '=',
     wishes: 'dropping let_go',
@@ -114,7 +111,6 @@ const table: Record<Status, Record<InputType, string>> = {
     attached: '=',
     link_lost: 'starting',
     harness_exited: 'starting start_harness',
-    agent_unstartable: 'failing fail',
     events_stored: '=',
     command_sent: '=',
     wishes: 'dropping let_go',
@@ -135,7 +131,6 @@ const table: Record<Status, Record<InputType, string>> = {
     attached: '=',
     link_lost: '=',
     harness_exited: '=',
-    agent_unstartable: 'failing fail',
     events_stored: '=',
     command_sent: '=',
     wishes: 'dropping let_go',
@@ -156,7 +151,6 @@ const table: Record<Status, Record<InputType, string>> = {
     attached: 'ending send_shutdown',
     link_lost: '=',
     harness_exited: 'resting rest',
-    agent_unstartable: '=',
     events_stored: '=',
     command_sent: '=',
     wishes: 'dropping let_go',
@@ -177,7 +171,6 @@ const table: Record<Status, Record<InputType, string>> = {
     attached: '=',
     link_lost: '=',
     harness_exited: '=',
-    agent_unstartable: '=',
     events_stored: '=',
     command_sent: '=',
     wishes: 'dropping let_go',
@@ -198,7 +191,6 @@ const table: Record<Status, Record<InputType, string>> = {
     attached: '=',
     link_lost: '=',
     harness_exited: '=',
-    agent_unstartable: '=',
     events_stored: '=',
     command_sent: '=',
     wishes: 'dropping let_go',
@@ -219,7 +211,6 @@ const table: Record<Status, Record<InputType, string>> = {
     attached: '=',
     link_lost: '=',
     harness_exited: '=',
-    agent_unstartable: '=',
     events_stored: '=',
     command_sent: '=',
     wishes: '=',
@@ -240,7 +231,6 @@ const table: Record<Status, Record<InputType, string>> = {
     attached: '=',
     link_lost: '=',
     harness_exited: '=',
-    agent_unstartable: '=',
     events_stored: '=',
     command_sent: '=',
     wishes: '=',
@@ -309,6 +299,20 @@ describe('the life of a session on a host', () => {
       policy,
     );
     expect(show(states.attached, step)).toBe('ending evict');
+  });
+
+  it('says that an answer failed when the harness came to rest without delivering it', () => {
+    const answer: RunnerInput = {
+      type: 'command_sent',
+      command: { type: 'answer_question', tool_call_id: 't', answers: {} },
+    };
+    const sent = stepRunner(states.attached, answer, NOW, policy).state;
+    const idle = stepRunner(sent, inputs.events_stored, NOW, policy);
+    expect(show(sent, idle)).toBe('=');
+    const late = stepRunner(idle.state, inputs.timer, NOW + policy.unprovenMs, policy);
+    expect(late.effects).toEqual([{ type: 'fail_answers', toolCallIds: ['t'] }, { type: 'evict' }]);
+    const busy = stepRunner(sent, inputs.timer, NOW + policy.unprovenMs, policy);
+    expect(show(sent, busy)).toBe('ending evict');
   });
 
   it('goes on when work arrived while it was put to sleep, unless the host is going away', () => {
