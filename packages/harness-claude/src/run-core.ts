@@ -1,0 +1,301 @@
+// Prompts and runs: what waits, what was handed to the agent, what the agent works on. Pure.
+//
+//   none ─send→ sent ─turn_began→ running ─turn_over→ none
+//                └─agent_exited→ checking ─line_checked→ none
+//
+// At most one line is with the agent. A prompt counts as taken when the stream shows its turn, not
+// when the line was written; after a crash the transcript tells whether the agent ever saw it.
+
+import { assertNever, type HarnessEvent } from '@engram/harness-proto';
+import { summarizePrompt } from './prompt-line.js';
+
+export interface QueuedPrompt {
+  readonly promptId: string;
+  readonly text: string;
+  readonly attempts: number;
+  /** The agent has this prompt's line and never finished: it is asked to go on instead. */
+  readonly continues: boolean;
+}
+
+/** One line for the agent's stdin. */
+export type Line =
+  | { readonly type: 'prompt'; readonly prompt: QueuedPrompt }
+  /** Carries the verdict of the parked call. */
+  | { readonly type: 'verdict'; readonly toolCallId: string };
+
+export type Turn =
+  | { readonly status: 'none' }
+  | { readonly status: 'sent'; readonly line: Line; readonly interruptWanted: boolean }
+  | { readonly status: 'checking'; readonly line: Line; readonly interruptWanted: boolean }
+  | { readonly status: 'running'; readonly runId: string; readonly promptId?: string; readonly interrupting: boolean };
+
+export interface StartedPrompt {
+  readonly promptId: string;
+  readonly runId: string;
+}
+
+export interface RunState {
+  readonly turn: Turn;
+  readonly queue: readonly QueuedPrompt[];
+  /** The newest prompts whose run was reported, to recognise a redelivery. */
+  readonly started: readonly StartedPrompt[];
+}
+
+export type TurnOutcome = 'ok' | 'failed' | 'interrupted';
+/** What the transcript says about a line after its process is gone. */
+export type LineTrace = 'absent' | 'unfinished' | 'finished';
+
+export type RunInput =
+  | { readonly type: 'enqueue'; readonly promptId: string; readonly text: string }
+  | { readonly type: 'edit'; readonly promptId: string; readonly text: string }
+  | { readonly type: 'dequeue'; readonly promptId: string }
+  | { readonly type: 'send_next' }
+  | { readonly type: 'send_verdict'; readonly toolCallId: string }
+  | { readonly type: 'turn_began'; readonly runId: string }
+  /** The verdict reached the agent without a line: its run is open. */
+  | { readonly type: 'open_run'; readonly runId: string; readonly promptId?: string }
+  | { readonly type: 'turn_over'; readonly outcome: TurnOutcome }
+  /** The agent refused the line before its turn began: it goes back to the head of the queue. */
+  | { readonly type: 'take_back' }
+  | { readonly type: 'agent_exited'; readonly reason: string }
+  | { readonly type: 'line_checked'; readonly trace: LineTrace; readonly runId: string }
+  | { readonly type: 'interrupt' }
+  | { readonly type: 'interrupt_overdue' };
+
+export type RunEffect =
+  | { readonly type: 'emit'; readonly event: HarnessEvent }
+  | { readonly type: 'write_line'; readonly line: Line }
+  | { readonly type: 'check_line'; readonly line: Line }
+  | { readonly type: 'send_interrupt' }
+  | { readonly type: 'kill_agent' }
+  | { readonly type: 'verdict_taken'; readonly runId: string };
+
+export interface RunStep {
+  readonly state: RunState;
+  readonly effects: readonly RunEffect[];
+}
+
+export const NO_RUNS: RunState = { turn: { status: 'none' }, queue: [], started: [] };
+export const PROMPT_ATTEMPTS = 3;
+const STARTED_KEPT = 50;
+
+const NONE: Turn = { status: 'none' };
+const emit = (event: HarnessEvent): RunEffect => ({ type: 'emit', event });
+
+export function isPromptKnown(state: RunState, promptId: string): boolean {
+  return state.queue.some((prompt) => prompt.promptId === promptId) || currentPromptId(state.turn) === promptId;
+}
+
+export function currentPromptId(turn: Turn): string | undefined {
+  switch (turn.status) {
+    case 'none':
+      return undefined;
+    case 'running':
+      return turn.promptId;
+    case 'sent':
+    case 'checking':
+      return turn.line.type === 'prompt' ? turn.line.prompt.promptId : undefined;
+    default:
+      return assertNever(turn);
+  }
+}
+
+function begin(state: RunState, runId: string, prompt: QueuedPrompt | undefined, interrupting: boolean): RunStep {
+  const started: HarnessEvent = {
+    type: 'run_started',
+    run_id: runId,
+    ...(prompt ? { prompt_summary: summarizePrompt(prompt.text), prompt_id: prompt.promptId } : {}),
+  };
+  const turn: Turn = { status: 'running', runId, ...(prompt ? { promptId: prompt.promptId } : {}), interrupting };
+  return {
+    state: prompt ? remember({ ...state, turn }, prompt.promptId, runId) : { ...state, turn },
+    effects: [emit(started), ...(interrupting ? [{ type: 'send_interrupt' } as const] : [])],
+  };
+}
+
+function remember(state: RunState, promptId: string, runId: string): RunState {
+  return { ...state, started: [...state.started, { promptId, runId }].slice(-STARTED_KEPT) };
+}
+
+export function stepRun(state: RunState, input: RunInput): RunStep {
+  const { turn } = state;
+  const stay: RunStep = { state, effects: [] };
+  switch (input.type) {
+    case 'enqueue':
+      if (isPromptKnown(state, input.promptId)) return stay;
+      return {
+        state: {
+          ...state,
+          queue: [...state.queue, { promptId: input.promptId, text: input.text, attempts: 0, continues: false }],
+        },
+        effects: [],
+      };
+    case 'edit': {
+      const found = state.queue.find((prompt) => prompt.promptId === input.promptId);
+      // A continuation's text is with the agent already.
+      if (!found || found.continues) return stay;
+      const queue = state.queue.map((prompt) => (prompt === found ? { ...prompt, text: input.text } : prompt));
+      const event: HarnessEvent = {
+        type: 'prompt_edited',
+        prompt_id: input.promptId,
+        summary: summarizePrompt(input.text),
+      };
+      return { state: { ...state, queue }, effects: [emit(event)] };
+    }
+    case 'dequeue': {
+      const queue = state.queue.filter((prompt) => prompt.promptId !== input.promptId);
+      if (queue.length === state.queue.length) return stay;
+      return {
+        state: { ...state, queue },
+        effects: [emit({ type: 'prompt_dequeued', prompt_id: input.promptId })],
+      };
+    }
+    case 'send_next': {
+      const [prompt, ...queue] = state.queue;
+      if (turn.status !== 'none' || !prompt) return stay;
+      const line: Line = { type: 'prompt', prompt };
+      return {
+        state: { ...state, queue, turn: { status: 'sent', line, interruptWanted: false } },
+        effects: [{ type: 'write_line', line }],
+      };
+    }
+    case 'send_verdict': {
+      if (turn.status !== 'none') return stay;
+      const line: Line = { type: 'verdict', toolCallId: input.toolCallId };
+      return {
+        state: { ...state, turn: { status: 'sent', line, interruptWanted: false } },
+        effects: [{ type: 'write_line', line }],
+      };
+    }
+    case 'turn_began':
+      return began(state, input.runId);
+    case 'open_run': {
+      const next: Turn = {
+        status: 'running',
+        runId: input.runId,
+        ...(input.promptId === undefined ? {} : { promptId: input.promptId }),
+        interrupting: turn.status === 'running' && turn.interrupting,
+      };
+      const opened = { ...state, turn: next };
+      return { state: input.promptId ? remember(opened, input.promptId, input.runId) : opened, effects: [] };
+    }
+    case 'turn_over':
+      if (turn.status !== 'running') return stay;
+      return { state: { ...state, turn: NONE }, effects: [emit(toRunEnd(turn.runId, input.outcome))] };
+    case 'take_back':
+      if (turn.status !== 'sent') return stay;
+      return { state: putBack(state, turn.line), effects: [] };
+    case 'agent_exited':
+      return exited(state, input.reason);
+    case 'line_checked':
+      return turn.status === 'checking' ? checked(state, turn.line, input.trace, input.runId) : stay;
+    case 'interrupt':
+      if (turn.status === 'running' && !turn.interrupting) {
+        return { state: { ...state, turn: { ...turn, interrupting: true } }, effects: [{ type: 'send_interrupt' }] };
+      }
+      if (turn.status === 'sent') return { state: { ...state, turn: { ...turn, interruptWanted: true } }, effects: [] };
+      return stay;
+    case 'interrupt_overdue':
+      return turn.status === 'running' && turn.interrupting ? { state, effects: [{ type: 'kill_agent' }] } : stay;
+    default:
+      return assertNever(input);
+  }
+}
+
+function toRunEnd(runId: string, outcome: TurnOutcome): HarnessEvent {
+  if (outcome === 'interrupted') return { type: 'run_interrupted', run_id: runId };
+  return { type: 'run_completed', run_id: runId, ok: outcome === 'ok' };
+}
+
+function began(state: RunState, runId: string): RunStep {
+  const { turn } = state;
+  switch (turn.status) {
+    case 'running':
+      return { state, effects: [] };
+    // The agent works on its own: a background task of it ended.
+    case 'none':
+    case 'checking':
+      return begin(state, runId, undefined, false);
+    case 'sent':
+      if (turn.line.type === 'prompt') return begin(state, runId, turn.line.prompt, turn.interruptWanted);
+      return {
+        state: { ...state, turn: { status: 'running', runId, interrupting: turn.interruptWanted } },
+        effects: [
+          { type: 'verdict_taken', runId },
+          ...(turn.interruptWanted ? [{ type: 'send_interrupt' } as const] : []),
+        ],
+      };
+    default:
+      return assertNever(turn);
+  }
+}
+
+function putBack(state: RunState, line: Line): RunState {
+  const queue = line.type === 'prompt' ? [line.prompt, ...state.queue] : state.queue;
+  return { ...state, turn: NONE, queue };
+}
+
+function exited(state: RunState, reason: string): RunStep {
+  const { turn } = state;
+  switch (turn.status) {
+    case 'none':
+    case 'checking':
+      return { state, effects: [] };
+    case 'sent':
+      return {
+        state: { ...state, turn: { ...turn, status: 'checking' } },
+        effects: [{ type: 'check_line', line: turn.line }],
+      };
+    case 'running':
+      return {
+        state: { ...state, turn: NONE },
+        effects: [
+          emit({ type: 'notice', level: 'error', code: 'agent_exited', message: reason, run_id: turn.runId }),
+          emit(toRunEnd(turn.runId, turn.interrupting ? 'interrupted' : 'failed')),
+        ],
+      };
+    default:
+      return assertNever(turn);
+  }
+}
+
+function checked(state: RunState, line: Line, trace: LineTrace, runId: string): RunStep {
+  if (line.type === 'verdict') {
+    // The question stays owed when the line is not there; when it is, its run is over one way or the other.
+    if (trace === 'absent') return { state: { ...state, turn: NONE }, effects: [] };
+    return {
+      state: { ...state, turn: NONE },
+      effects: [{ type: 'verdict_taken', runId }, emit(toRunEnd(runId, trace === 'finished' ? 'ok' : 'failed'))],
+    };
+  }
+  const prompt = { ...line.prompt, attempts: line.prompt.attempts + 1 };
+  if (trace === 'finished') {
+    const { state: opened, effects } = begin({ ...state, turn: NONE }, runId, prompt, false);
+    return { state: { ...opened, turn: NONE }, effects: [...effects, emit(toRunEnd(runId, 'ok'))] };
+  }
+  if (prompt.attempts >= PROMPT_ATTEMPTS) {
+    const { state: opened, effects } = begin({ ...state, turn: NONE }, runId, prompt, false);
+    const message = `The agent ended ${PROMPT_ATTEMPTS} times before it took this prompt.`;
+    return {
+      state: { ...opened, turn: NONE },
+      effects: [
+        ...effects,
+        emit({ type: 'notice', level: 'error', code: 'agent_exited', message, run_id: runId }),
+        emit(toRunEnd(runId, 'failed')),
+      ],
+    };
+  }
+  if (trace === 'absent') return { state: putBack(state, { type: 'prompt', prompt }), effects: [] };
+  const message = 'The agent was cut off while it worked on this prompt. It is asked to go on where it was.';
+  return {
+    state: putBack(state, { type: 'prompt', prompt: { ...prompt, continues: true } }),
+    effects: [emit({ type: 'notice', level: 'warning', code: 'prompt_continued', message })],
+  };
+}
+
+/** After a crash of the harness. A run that asks a question is looked at first: see question-core. */
+export function recoverRuns(state: RunState, questionInDoubt: boolean): RunStep {
+  if (state.turn.status === 'checking') return { state, effects: [{ type: 'check_line', line: state.turn.line }] };
+  if (questionInDoubt) return { state, effects: [] };
+  return exited(state, 'The agent was ended while it worked: its keeper was restarted.');
+}

@@ -1,0 +1,274 @@
+// One session's state and how every input changes it: routes to the question's life
+// (question-core), to prompts and runs (run-core) and to the defer gate, and then does what is owed
+// (session-pump). Pure; run ids come in with the input.
+
+import { assertNever, type HarnessEvent, type KnownHarnessCommand } from '@engram/harness-proto';
+import { CLOSED_GATE, type Gate, gateCallResult, gateFired, gateFireLost, gateMessageStopped } from './defer-gate.js';
+import {
+  type Fire,
+  type HookReply,
+  NO_QUESTION,
+  type ParkedCall,
+  type QuestionState,
+  recoverQuestion,
+  stepQuestion,
+} from './question-core.js';
+import { type Line, type LineTrace, NO_RUNS, type RunState, recoverRuns, stepRun } from './run-core.js';
+import { SessionDraft } from './session-draft.js';
+
+/** A parked call that is over, and the event that said so; told again when its command is redelivered. */
+export interface ConsumedCall {
+  readonly toolCallId: string;
+  readonly event: HarnessEvent;
+}
+
+export interface SessionState {
+  readonly version: 1;
+  readonly question: QuestionState;
+  readonly runs: RunState;
+  readonly gate: Gate;
+  readonly agent: 'absent' | 'live' | 'ending';
+  /** The newest id of the agent's own session: what the next process resumes. */
+  readonly claudeSessionId?: string;
+  readonly consumed: readonly ConsumedCall[];
+  /** Questions that came past our hook. */
+  readonly hookMisses: number;
+  readonly policyTold: boolean;
+  readonly questionToolMissing: boolean;
+  /** Nothing is started: a checkpoint or shutdown was asked for. */
+  readonly paused: boolean;
+  /** The host's first commands after an attach have been seen. */
+  readonly settled: boolean;
+  readonly idle: boolean;
+}
+
+export interface TurnResult {
+  readonly type: 'turn_result';
+  readonly ok: boolean;
+  readonly deferred?: { readonly toolCallId: string; readonly toolName: string };
+  /** The turn went on after the defer. */
+  readonly poisoned: boolean;
+  /** The agent knows no session of that id. */
+  readonly unknownSession: boolean;
+  /** The parked call's tool does not exist any more. */
+  readonly toolUnavailable: boolean;
+  /** No turn was made: the CLI's report on a transcript it mended. */
+  readonly empty: boolean;
+}
+
+export type SessionInput =
+  | { readonly type: 'command'; readonly command: KnownHarnessCommand }
+  | { readonly type: 'settled' }
+  | { readonly type: 'initialized'; readonly claudeSessionId: string; readonly hasQuestionTool: boolean }
+  | { readonly type: 'message_started'; readonly messageId: string }
+  | { readonly type: 'message_stopped' }
+  /** A line of the model's, streamed before or not. */
+  | { readonly type: 'message_seen' }
+  | {
+      readonly type: 'call_seen';
+      readonly messageId: string;
+      readonly toolCallId: string;
+      readonly isQuestion: boolean;
+    }
+  | {
+      readonly type: 'call_result';
+      readonly toolCallId: string;
+      readonly isError: boolean;
+      readonly text: string;
+    }
+  | TurnResult
+  | {
+      readonly type: 'hook_fired';
+      readonly fireId: string;
+      readonly toolCallId: string;
+      readonly isQuestion: boolean;
+      readonly input: unknown;
+    }
+  | { readonly type: 'fire_lost'; readonly fireId: string }
+  | {
+      readonly type: 'permission_asked';
+      readonly requestId: string;
+      readonly toolCallId: string;
+      readonly toolName: string;
+      readonly isQuestion: boolean;
+    }
+  | { readonly type: 'agent_exited'; readonly reason: string }
+  | { readonly type: 'timer'; readonly name: TimerName }
+  | { readonly type: 'deferred_checked'; readonly found: boolean }
+  | { readonly type: 'parked'; readonly resumable: boolean }
+  | { readonly type: 'line_checked'; readonly trace: LineTrace };
+
+export type TimerName = 'hook_silent' | 'hold' | 'interrupt' | 'gate';
+
+export type SessionEffect =
+  | { readonly type: 'emit'; readonly event: HarnessEvent }
+  | { readonly type: 'start_agent'; readonly resume?: string }
+  | { readonly type: 'end_agent' }
+  | { readonly type: 'kill_agent' }
+  | { readonly type: 'write_line'; readonly line: Line }
+  | { readonly type: 'send_interrupt' }
+  | { readonly type: 'reply'; readonly fire: Fire; readonly reply: HookReply }
+  | { readonly type: 'allow_tool'; readonly requestId: string; readonly toolName: string }
+  | { readonly type: 'check_deferred'; readonly call: ParkedCall }
+  | { readonly type: 'check_marker'; readonly call: ParkedCall; readonly mend: boolean }
+  | { readonly type: 'check_line'; readonly line: Line }
+  /** Without `ms`: the shell's own figure for this timer. */
+  | { readonly type: 'set_timer'; readonly name: TimerName; readonly ms?: number }
+  | { readonly type: 'clear_timer'; readonly name: TimerName }
+  | { readonly type: 'acknowledged'; readonly storedSeq: number }
+  | { readonly type: 'rehandshake' }
+  | { readonly type: 'exit'; readonly graceSecs: number };
+
+export interface SessionStep {
+  readonly state: SessionState;
+  readonly effects: readonly SessionEffect[];
+}
+
+export const NEW_SESSION: SessionState = {
+  version: 1,
+  question: NO_QUESTION,
+  runs: NO_RUNS,
+  gate: CLOSED_GATE,
+  agent: 'absent',
+  consumed: [],
+  hookMisses: 0,
+  policyTold: false,
+  questionToolMissing: false,
+  paused: false,
+  settled: false,
+  idle: false,
+};
+
+export function step(state: SessionState, input: SessionInput, runId: string): SessionStep {
+  const draft = new SessionDraft(state, runId);
+  apply(draft, input);
+  draft.finish();
+  return draft.step();
+}
+
+/** After a start of the harness: no agent process lives, nothing is attached yet. */
+export function recover(saved: SessionState, runId: string): SessionStep {
+  const draft = new SessionDraft(
+    { ...saved, agent: 'absent', gate: CLOSED_GATE, paused: false, settled: false, idle: false },
+    runId,
+  );
+  const inDoubt = saved.question.status === 'deferring';
+  draft.useRuns(recoverRuns(draft.state.runs, inDoubt));
+  draft.useQuestion(recoverQuestion(draft.state.question));
+  draft.finish();
+  return draft.step();
+}
+
+function apply(draft: SessionDraft, input: SessionInput) {
+  const { question, gate } = draft.state;
+  switch (input.type) {
+    case 'command':
+      return applyCommand(draft, input.command);
+    case 'settled':
+      return draft.set({ settled: true });
+    case 'initialized':
+      draft.set({ claudeSessionId: input.claudeSessionId });
+      return draft.noteQuestionTool(input.hasQuestionTool);
+    case 'message_started':
+      return draft.messageStarted(input.messageId);
+    case 'message_seen':
+      return draft.turnBegan();
+    case 'message_stopped':
+      draft.set({ gate: gateMessageStopped(gate) });
+      return draft.tryGate();
+    case 'call_seen':
+      return draft.callSeen(input.messageId, input.toolCallId, input.isQuestion);
+    case 'call_result':
+      draft.set({ gate: gateCallResult(gate, input.toolCallId) });
+      draft.callResult(input.toolCallId, input.isError, input.text);
+      return draft.tryGate();
+    case 'turn_result':
+      return draft.turnResult(input);
+    case 'hook_fired': {
+      const isParked = question.status !== 'none' && question.call.toolCallId === input.toolCallId;
+      if (isParked) {
+        return draft.parkedFired(input.toolCallId, { fireId: input.fireId, channel: 'hook' });
+      }
+      if (draft.isConsumed(input.toolCallId)) {
+        return draft.deny(input.fireId, 'The reply to this question was given in a message of the user.');
+      }
+      draft.set({ gate: gateFired(gate, input) });
+      draft.push({ type: 'set_timer', name: 'gate' });
+      return draft.tryGate();
+    }
+    case 'fire_lost':
+      draft.set({ gate: gateFireLost(gate, input.fireId) });
+      return draft.useQuestion(stepQuestion(question, input));
+    case 'permission_asked':
+      return draft.permissionAsked(input);
+    case 'agent_exited':
+      return draft.agentExited(input.reason);
+    case 'timer':
+      return applyTimer(draft, input.name);
+    case 'deferred_checked':
+      return draft.deferredChecked(input.found);
+    case 'parked':
+      return draft.useQuestion(stepQuestion(question, input));
+    case 'line_checked':
+      return draft.useRuns(stepRun(draft.state.runs, { ...input, runId: draft.runId }));
+    default:
+      return assertNever(input);
+  }
+}
+
+function applyTimer(draft: SessionDraft, name: TimerName) {
+  const { question, runs } = draft.state;
+  switch (name) {
+    case 'hook_silent': {
+      const silent =
+        question.status === 'answering' || (question.status === 'attending' && question.fire === undefined);
+      return silent && runs.turn.status === 'none'
+        ? draft.useQuestion(stepQuestion(question, { type: 'resume_failed' }))
+        : undefined;
+    }
+    case 'hold':
+      return draft.useQuestion(stepQuestion(question, { type: 'hold_ended' }));
+    case 'interrupt':
+      return draft.useRuns(stepRun(runs, { type: 'interrupt_overdue' }));
+    case 'gate':
+      return draft.releaseGate('Your question could not be shown yet. Ask it again.');
+    default:
+      return assertNever(name);
+  }
+}
+
+function applyCommand(draft: SessionDraft, command: KnownHarnessCommand) {
+  const { question, runs } = draft.state;
+  switch (command.type) {
+    case 'prompt':
+      return draft.prompt(command.prompt_id, command.text);
+    case 'interrupt':
+      if (runs.turn.status !== 'none') return draft.useRuns(stepRun(runs, command));
+      return draft.useQuestion(stepQuestion(question, command));
+    case 'edit_queued':
+      return draft.useRuns(stepRun(runs, { type: 'edit', promptId: command.prompt_id, text: command.text }));
+    case 'dequeue_queued':
+      return draft.useRuns(stepRun(runs, { type: 'dequeue', promptId: command.prompt_id }));
+    case 'answer_question':
+      return draft.answer(command.tool_call_id, command.answers);
+    case 'dismiss_question':
+      return draft.dismiss(command.tool_call_id, command.reason);
+    case 'attend_question': {
+      const { tool_call_id: toolCallId, hold_ms: holdMs } = command;
+      return draft.useQuestion(stepQuestion(question, { type: 'attend', toolCallId, holdMs }));
+    }
+    case 'reconcile':
+      return draft.reconcile(command.open, command.closed);
+    case 'acknowledge':
+      return draft.push({ type: 'acknowledged', storedSeq: command.stored_seq });
+    case 'rehandshake':
+      return draft.push({ type: 'rehandshake' });
+    case 'checkpoint':
+      return draft.pause();
+    case 'shutdown':
+      draft.pause();
+      return draft.push({ type: 'exit', graceSecs: command.grace_secs });
+    default:
+      return assertNever(command);
+  }
+}

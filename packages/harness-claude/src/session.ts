@@ -1,0 +1,392 @@
+// The shell of one session: takes inputs one at a time, saves what the core decides, then does it.
+// Everything with an effect is behind one of its parts: journal, link, agent, hooks, transcript.
+
+import { randomUUID } from 'node:crypto';
+import { assertNever, type HarnessAssignment, type HarnessEvent, isStoredEvent } from '@engram/harness-proto';
+import type { Logger } from 'pino';
+import { type AgentRunner, createAgentRunner } from './agent-runner.js';
+import type { ClaudeMessage } from './claude-message.js';
+import type { AgentExit } from './claude-process.js';
+import type { HarnessConfig } from './config.js';
+import { endOrphan } from './end-processes.js';
+import { HarnessError } from './harness-error.js';
+import { type HookRequest, type HookServer, openHookServer } from './hook-server.js';
+import { type HostLink, openHostLink } from './host-link.js';
+import { type Journal, openJournal } from './journal.js';
+import { LogTeller } from './log-teller.js';
+import { lineUuid, promptText } from './prompt-line.js';
+import type { Fire, HookReply } from './question-core.js';
+import { QUESTION_TOOL } from './question-input.js';
+import type { Line } from './run-core.js';
+import {
+  recover,
+  type SessionEffect,
+  type SessionInput,
+  type SessionState,
+  type SessionStep,
+  step,
+} from './session-core.js';
+import { toSessionInputs } from './stream-inputs.js';
+import { createTimers, type Timers } from './timers.js';
+import { createTranscriptChecks, type TranscriptChecks } from './transcript-checks.js';
+import { toHookDecision, toPermissionReply, toVerdictMessage } from './verdict-reply.js';
+
+export type SessionEnd = 'shutdown' | 'stale_epoch' | 'host_unreachable';
+
+export interface SessionOptions {
+  readonly assignment: HarnessAssignment;
+  readonly config: HarnessConfig;
+  readonly log: Logger;
+  readonly onEnd: (end: SessionEnd) => void;
+}
+
+export async function openSession(options: SessionOptions): Promise<void> {
+  const { assignment, log } = options;
+  const orphan = await endOrphan(assignment.state_dir);
+  if (orphan === 'stays') throw new HarnessError('agent_still_there', 'an agent of this session cannot be ended');
+  if (orphan === 'ended') log.warn('ended an agent that an earlier harness left behind');
+  const journal = openJournal(assignment.state_dir);
+  const session = new Session(options, journal);
+  await session.open();
+}
+
+class Session {
+  private readonly options: SessionOptions;
+  private readonly log: Logger;
+  private readonly journal: Journal;
+  private readonly agent: AgentRunner;
+  private readonly checks: TranscriptChecks;
+  private readonly teller: LogTeller;
+  private readonly timers: Timers;
+  /** Tool inputs of hooks and permission requests that wait for a reply. */
+  private readonly asked = new Map<string, unknown>();
+  private hooks: HookServer | undefined;
+  private link: HostLink | undefined;
+  private state: SessionState;
+  private saved: SessionState;
+  private readonly queue: SessionInput[] = [];
+  private busy = false;
+  private messageId = '';
+  private settle: NodeJS.Timeout | undefined;
+  private unreachable: NodeJS.Timeout | undefined;
+  private ending: SessionEnd | undefined;
+
+  constructor(options: SessionOptions, journal: Journal) {
+    const { assignment, config, log } = options;
+    this.options = options;
+    this.log = log;
+    this.journal = journal;
+    this.state = journal.state;
+    this.saved = journal.state;
+    this.checks = createTranscriptChecks(assignment, log);
+    this.teller = new LogTeller(assignment.workspace);
+    this.timers = createTimers(
+      {
+        hold: assignment.hold_ms,
+        hook_silent: config.hookSilenceMs,
+        interrupt: config.interruptMs,
+        gate: config.gateMs,
+      },
+      (name) => this.dispatch({ type: 'timer', name }),
+    );
+    this.agent = createAgentRunner({
+      assignment,
+      bridgeArgv: config.bridgeArgv,
+      hookPort: () => this.hooks?.port ?? 0,
+      onMessage: (message) => this.onMessage(message),
+      onExit: (exit) => this.onExit(exit),
+      log,
+    });
+  }
+
+  async open(): Promise<void> {
+    const { assignment } = this.options;
+    this.hooks = await openHookServer({
+      token: () => this.agent.token,
+      socketPath: assignment.hook_socket,
+      onFire: (request) => this.onFire(request),
+      onLost: (fireId) => this.dispatch({ type: 'fire_lost', fireId }),
+    });
+    const known = this.state.claudeSessionId ?? assignment.claude_session_id;
+    const restored = known === undefined ? this.state : { ...this.state, claudeSessionId: known };
+    this.take(recover(restored, newRunId()));
+    this.watchHost();
+    this.link = openHostLink({
+      socketPath: assignment.socket_path,
+      journal: this.journal,
+      attach: () => ({
+        session_id: assignment.session_id,
+        harness_version: this.options.config.version,
+        attach_token: assignment.secret,
+        epoch: assignment.epoch,
+        last_event_seq: this.journal.lastSeq,
+      }),
+      onAttached: () => this.onAttached(),
+      onLost: () => this.watchHost(),
+      onStale: () => this.endWith('stale_epoch'),
+      onCommand: (command) => {
+        if (command.type === 'unknown') return this.log.warn({ index: command.index }, 'command of a newer host');
+        if (this.settle) this.settle.refresh();
+        this.log.debug({ command: command.type }, 'command');
+        this.dispatch({ type: 'command', command });
+      },
+      log: this.log,
+    });
+  }
+
+  // ---- one input at a time -----------------------------------------------------------------
+
+  dispatch(input: SessionInput) {
+    this.queue.push(input);
+    if (this.busy) return;
+    this.busy = true;
+    try {
+      for (let next = this.queue.shift(); next; next = this.queue.shift())
+        this.take(step(this.state, next, newRunId()));
+    } finally {
+      this.busy = false;
+    }
+  }
+
+  private take({ state, effects }: SessionStep) {
+    const before = this.state;
+    this.state = state;
+    const events = effects.flatMap((effect) => (effect.type === 'emit' ? [effect.event] : []));
+    const change = toChange(this.saved, state);
+    const numbered = this.journal.append(events, change === 'none' ? undefined : state, change === 'vital');
+    if (change !== 'none') this.saved = state;
+    this.logChange(before, state);
+    this.link?.sendStored(numbered);
+    for (const effect of effects) this.perform(effect);
+    this.tryEnd();
+  }
+
+  private perform(effect: SessionEffect) {
+    const { claudeSessionId } = this.state;
+    switch (effect.type) {
+      case 'emit':
+        return;
+      case 'start_agent':
+        this.teller.agentStarted();
+        this.messageId = '';
+        return this.agent.start(effect.resume);
+      case 'end_agent':
+        return this.agent.end();
+      case 'kill_agent':
+        return this.agent.kill();
+      case 'write_line':
+        return this.agent.writePrompt(lineUuid(effect.line), this.textOf(effect.line));
+      case 'send_interrupt':
+        return this.agent.interrupt();
+      case 'reply':
+        return this.reply(effect.fire, effect.reply);
+      case 'allow_tool':
+        this.log.info({ requestId: effect.requestId, tool: effect.toolName }, 'tool allowed on request');
+        this.agent.respond(effect.requestId, {
+          behavior: 'allow',
+          updatedInput: this.asked.get(effect.requestId) ?? {},
+        });
+        this.asked.delete(effect.requestId);
+        return;
+      case 'check_deferred':
+        return this.report(this.checks.isDeferred(claudeSessionId, effect.call), false, (found) => ({
+          type: 'deferred_checked',
+          found,
+        }));
+      case 'check_marker':
+        return this.report(this.checks.isResumable(claudeSessionId, effect.call, effect.mend), false, (resumable) => ({
+          type: 'parked',
+          resumable,
+        }));
+      case 'check_line':
+        return this.report(this.checks.traceOf(claudeSessionId, lineUuid(effect.line)), 'absent', (trace) => ({
+          type: 'line_checked',
+          trace,
+        }));
+      case 'set_timer':
+        return this.timers.set(effect.name, effect.ms);
+      case 'clear_timer':
+        return this.timers.clear(effect.name);
+      case 'acknowledged':
+        return this.journal.acknowledge(effect.storedSeq);
+      case 'rehandshake':
+        return this.link?.reconnect();
+      case 'exit':
+        setTimeout(() => this.agent.kill(), effect.graceSecs * 1000).unref();
+        this.ending = 'shutdown';
+        return;
+      default:
+        return assertNever(effect);
+    }
+  }
+
+  /** A check that fails says what is safe: a file that cannot be read proves nothing. */
+  private report<T>(check: Promise<T>, failed: NoInfer<T>, toInput: (found: T) => SessionInput) {
+    check.then(
+      (found) => this.dispatch(toInput(found)),
+      (error: unknown) => {
+        this.log.error({ err: error }, 'transcript cannot be read');
+        this.dispatch(toInput(failed));
+      },
+    );
+  }
+
+  private textOf(line: Line): string {
+    if (line.type === 'prompt') return promptText(line.prompt);
+    const { question } = this.state;
+    return question.status === 'answering' ? toVerdictMessage(question.call, question.verdict) : '';
+  }
+
+  private reply(fire: Fire, reply: HookReply) {
+    const decision = toHookDecision(reply, this.asked.get(fire.fireId));
+    this.asked.delete(fire.fireId);
+    this.log.info(
+      { fireId: fire.fireId, channel: fire.channel, decision: decision.permissionDecision },
+      'hook replied',
+    );
+    if (fire.channel === 'permission') return this.agent.respond(fire.fireId, toPermissionReply(decision));
+    if (this.hooks?.reply(fire.fireId, decision) === false) this.log.warn({ fireId: fire.fireId }, 'hook was gone');
+  }
+
+  // ---- the agent ---------------------------------------------------------------------------
+
+  private onMessage(message: ClaudeMessage) {
+    if (message.type === 'control_request') return this.onControlRequest(message);
+    const { messageId, inputs } = toSessionInputs(message, this.messageId);
+    this.messageId = messageId;
+    // A result's usage and failure belong before the end of its run.
+    if (message.type === 'result') this.tell(this.teller.tell(message, this.runId()));
+    for (const input of inputs) this.dispatch(input);
+    if (message.type !== 'result') this.tell(this.teller.tell(message, this.runId()));
+  }
+
+  private onControlRequest(message: Extract<ClaudeMessage, { type: 'control_request' }>) {
+    const { request_id: requestId, tool_name: toolName } = message;
+    if (message.subtype !== 'can_use_tool' || toolName === undefined) {
+      this.log.warn({ subtype: message.subtype }, 'request of the agent that we do not know');
+      return this.agent.refuse(requestId, 'not supported');
+    }
+    const toolCallId = message.tool_use_id ?? '';
+    const isQuestion = toolName === QUESTION_TOOL;
+    this.asked.set(requestId, message.input);
+    if (isQuestion) this.teller.questionNoted(toolCallId);
+    this.dispatch({ type: 'permission_asked', requestId, toolCallId, toolName, isQuestion });
+  }
+
+  private onFire(request: HookRequest) {
+    const { fireId, toolCallId, input } = request;
+    this.log.info({ fireId, toolCallId, tool: request.toolName }, 'hook fired');
+    if (request.toolName !== QUESTION_TOOL) {
+      this.hooks?.reply(fireId, undefined);
+      return;
+    }
+    this.asked.set(fireId, input);
+    this.teller.questionNoted(toolCallId);
+    this.dispatch({ type: 'hook_fired', fireId, toolCallId, isQuestion: true, input });
+  }
+
+  private onExit(exit: AgentExit) {
+    const tail = exit.stderrTail === '' ? '' : `: ${exit.stderrTail.slice(-1000)}`;
+    const how = exit.startError ?? (exit.signal === null ? `exit code ${exit.code}` : exit.signal);
+    const reason = `The agent ended while it worked (${how})${tail}`;
+    this.asked.clear();
+    const { turn } = this.state.runs;
+    const asks = this.state.question.status === 'deferring';
+    if (turn.status === 'running' && !asks)
+      this.tell(this.teller.cutOff(turn.runId, 'The agent ended before this was done.'));
+    this.dispatch({ type: 'agent_exited', reason });
+  }
+
+  private runId(): string | undefined {
+    const { turn } = this.state.runs;
+    return turn.status === 'running' ? turn.runId : undefined;
+  }
+
+  /** Events that change no state: chunks go out unsaved, all else is saved first. */
+  private tell(events: readonly HarnessEvent[]) {
+    const stored = events.filter(isStoredEvent);
+    for (const event of events) if (!isStoredEvent(event)) this.link?.send(event);
+    if (stored.length > 0) this.link?.sendStored(this.journal.append(stored, undefined, false));
+  }
+
+  // ---- the host ----------------------------------------------------------------------------
+
+  private onAttached() {
+    clearTimeout(this.unreachable);
+    this.unreachable = undefined;
+    if (this.state.settled) return;
+    // The first commands follow the attach at once; idle is told when they have been seen.
+    this.settle = setTimeout(() => {
+      this.settle = undefined;
+      this.dispatch({ type: 'settled' });
+    }, this.options.config.settleMs);
+  }
+
+  private watchHost() {
+    clearTimeout(this.settle);
+    this.settle = undefined;
+    this.unreachable ??= setTimeout(() => this.endWith('host_unreachable'), this.options.config.unreachableMs);
+  }
+
+  private endWith(end: SessionEnd) {
+    this.log.warn({ end }, 'session ends here');
+    this.ending = end;
+    this.dispatch({ type: 'command', command: { type: 'checkpoint', reason: 'preempt' } });
+  }
+
+  private tryEnd() {
+    const { ending } = this;
+    const { agent, question, runs } = this.state;
+    if (ending === undefined || agent !== 'absent') return;
+    if (question.status === 'parking' || question.status === 'deferring' || runs.turn.status !== 'none') return;
+    this.ending = undefined;
+    void this.close(ending);
+  }
+
+  private async close(end: SessionEnd): Promise<void> {
+    this.timers.clearAll();
+    const until = Date.now() + 1000;
+    while (this.link?.attached && this.journal.unacknowledged > 0 && Date.now() < until) {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    await this.link?.flushed();
+    this.link?.close();
+    await this.hooks?.close();
+    this.journal.close();
+    this.options.onEnd(end);
+  }
+
+  private logChange(before: SessionState, after: SessionState) {
+    const { question, runs, agent } = after;
+    if (question.status !== before.question.status) {
+      const call = question.status === 'none' ? before.question : question;
+      const toolCallId = call.status === 'none' ? undefined : call.call.toolCallId;
+      this.log.info({ toolCallId, from: before.question.status, to: question.status }, 'question');
+    }
+    if (runs.turn.status !== before.runs.turn.status) {
+      this.log.info({ from: before.runs.turn.status, to: runs.turn.status, queued: runs.queue.length }, 'turn');
+    }
+    if (agent !== before.agent) this.log.debug({ from: before.agent, to: agent }, 'agent');
+  }
+}
+
+function newRunId(): string {
+  return `run_${randomUUID()}`;
+}
+
+/** What must be on the disk before anything is done, what should be saved, and what lives in memory. */
+function toChange(saved: SessionState, state: SessionState): 'none' | 'minor' | 'vital' {
+  if (
+    saved.question !== state.question ||
+    saved.runs !== state.runs ||
+    saved.claudeSessionId !== state.claudeSessionId
+  ) {
+    return 'vital';
+  }
+  const minor =
+    saved.consumed !== state.consumed ||
+    saved.hookMisses !== state.hookMisses ||
+    saved.policyTold !== state.policyTold ||
+    saved.questionToolMissing !== state.questionToolMissing;
+  return minor ? 'minor' : 'none';
+}

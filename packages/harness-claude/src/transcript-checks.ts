@@ -1,0 +1,51 @@
+// What the conversation's file says once its process is gone: is the call parked, can it be resumed,
+// did the agent ever see a line. Mends where it safely can.
+
+import { join } from 'node:path';
+import type { HarnessAssignment } from '@engram/harness-proto';
+import type { Logger } from 'pino';
+import type { ParkedCall } from './question-core.js';
+import { QUESTION_TOOL } from './question-input.js';
+import { hasDeferredMarker, hasToolResult, type LineTrace, traceOfUserLine } from './transcript.js';
+import { appendDeferredMarker, findTranscriptPath, readTranscript, scrubTranscriptFile } from './transcript-file.js';
+
+export interface TranscriptChecks {
+  isDeferred(claudeSessionId: string | undefined, call: ParkedCall): Promise<boolean>;
+  /** True when a resume will fire the call's hook again. */
+  isResumable(claudeSessionId: string | undefined, call: ParkedCall, mend: boolean): Promise<boolean>;
+  traceOf(claudeSessionId: string | undefined, uuid: string): Promise<LineTrace>;
+}
+
+export function createTranscriptChecks(assignment: HarnessAssignment, log: Logger): TranscriptChecks {
+  const configDir = assignment.launch.env.CLAUDE_CONFIG_DIR ?? join(assignment.agent_home, '.claude');
+  const pathOf = async (id: string | undefined): Promise<string | undefined> =>
+    id === undefined ? undefined : findTranscriptPath(configDir, assignment.workspace, id);
+
+  return {
+    async isDeferred(id, call) {
+      const path = await pathOf(id);
+      if (path === undefined) return false;
+      const transcript = await readTranscript(path);
+      return hasDeferredMarker(transcript, call.toolCallId) && !hasToolResult(transcript, call.toolCallId);
+    },
+    async isResumable(id, call, mend) {
+      const path = await pathOf(id);
+      if (path === undefined) return false;
+      if (mend) {
+        const backup = join(assignment.state_dir, 'transcript-before-mend.jsonl');
+        const result = await scrubTranscriptFile(path, call.toolCallId, backup);
+        log.info({ toolCallId: call.toolCallId, result: result.ok ? 'mended' : result.reason }, 'transcript mended');
+        if (!result.ok) return false;
+      }
+      const deferred = { id: call.toolCallId, name: QUESTION_TOOL, input: call.input };
+      const marker = await appendDeferredMarker(path, deferred, 'default');
+      if (!marker.ok) log.warn({ toolCallId: call.toolCallId, reason: marker.reason }, 'call cannot be resumed');
+      else if (marker.append) log.warn({ toolCallId: call.toolCallId }, 'resume marker was missing and is written');
+      return marker.ok;
+    },
+    async traceOf(id, uuid) {
+      const path = await pathOf(id);
+      return path === undefined ? 'absent' : traceOfUserLine(await readTranscript(path), uuid);
+    },
+  };
+}

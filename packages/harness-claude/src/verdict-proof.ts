@@ -1,0 +1,22 @@
+// Does the tool result on the stream carry what we owed? Pure. The CLI makes up results of its own
+// (a placeholder after an error, "the user did not answer"); those are no proof.
+
+import { assertNever } from '@engram/harness-proto';
+import { carriesAnswers } from './answer-text.js';
+import type { ParkedCall, Verdict } from './question-core.js';
+
+const PLACEHOLDER = /tool result missing/i;
+
+export function verdictCarried(call: ParkedCall, verdict: Verdict, isError: boolean, text: string): boolean {
+  switch (verdict.type) {
+    case 'answer':
+      return !isError && carriesAnswers(text, call.questions, verdict.answers);
+    case 'superseded':
+      return !isError && text.includes(verdict.text);
+    case 'denied':
+    case 'denied_then_prompt':
+      return isError && !PLACEHOLDER.test(text);
+    default:
+      return assertNever(verdict);
+  }
+}
