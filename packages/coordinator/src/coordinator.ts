@@ -159,6 +159,8 @@ export interface SessionDesk {
   findBrowserSession(secretSha256: Uint8Array): Promise<Actor | undefined>;
 
   listHosts(): Promise<readonly HostRow[]>;
+  /** A draining host keeps what it holds and claims no more. False when there is no such host. */
+  drainHost(hostId: string, draining: boolean): Promise<boolean>;
   isReady(): Promise<boolean>;
   /** Figures for /metrics. */
   figures(): Promise<{

@@ -1,5 +1,8 @@
+export { type AnswersCheck, checkAnswers } from './check-answers.js';
 export * from './coordinator.js';
 export { CoordinatorError, type CoordinatorErrorCode } from './coordinator-error.js';
+export { type CoordinatorOptions, createCoordinator } from './create-coordinator.js';
+export type { ConnectionSource } from './database.js';
 export type { PostgresConnection } from './embedded/cluster.js';
 export {
   type EmbeddedPostgres,

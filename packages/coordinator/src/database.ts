@@ -1,0 +1,70 @@
+// The way to PostgreSQL: one pool, and the one place that says how PostgreSQL's types become
+// JavaScript's. bigint is a number and must be exact; a time is ISO 8601 in UTC.
+// Work inside a transaction uses the transaction's handle, never this pool again.
+
+import { Kysely, PostgresDialect } from 'kysely';
+import pg from 'pg';
+import type { Logger } from 'pino';
+import { CoordinatorError } from './coordinator-error.js';
+import type { PostgresConnection } from './embedded/cluster.js';
+
+/** A connection string, or the parts of one. */
+export type ConnectionSource = string | PostgresConnection;
+
+/** Statements are written out as SQL, so no table is described to the query builder. */
+export type Db = Kysely<Record<string, never>>;
+
+export interface Database {
+  readonly db: Db;
+  close(): Promise<void>;
+}
+
+const OID_INT8 = 20;
+const OID_TIMESTAMPTZ = 1184;
+
+export function openDatabase(source: ConnectionSource, poolSize: number, log: Logger): Database {
+  const pool = new pg.Pool({
+    ...toClientConfig(source),
+    max: poolSize,
+    idleTimeoutMillis: 30_000,
+    connectionTimeoutMillis: 10_000,
+    statement_timeout: 60_000,
+    idle_in_transaction_session_timeout: 60_000,
+  });
+  // An idle connection that the server closed is replaced at the next use.
+  pool.on('error', (error) => log.warn({ err: error.message }, 'an idle database connection was lost'));
+  return {
+    db: new Kysely<Record<string, never>>({ dialect: new PostgresDialect({ pool }) }),
+    close: () => pool.end(),
+  };
+}
+
+export function toClientConfig(source: ConnectionSource): pg.ClientConfig {
+  const where = typeof source === 'string' ? { connectionString: source } : source;
+  return {
+    ...where,
+    application_name: 'engram',
+    options: '-c TimeZone=UTC',
+    keepAlive: true,
+    types: { getTypeParser },
+  };
+}
+
+function getTypeParser(...args: Parameters<typeof pg.types.getTypeParser>): ReturnType<typeof pg.types.getTypeParser> {
+  const [oid, format] = args;
+  if (format === 'binary') return pg.types.getTypeParser(oid, format);
+  if (oid === OID_INT8) return parseInt8;
+  if (oid === OID_TIMESTAMPTZ) return parseTimestamp;
+  return pg.types.getTypeParser(oid, format);
+}
+
+function parseInt8(text: string): number {
+  const value = Number(text);
+  if (Number.isSafeInteger(value)) return value;
+  throw new CoordinatorError('unavailable', `a number of the database is beyond 2^53: ${text}`);
+}
+
+/** Sessions run with TimeZone=UTC, so the text always ends in +00. */
+function parseTimestamp(text: string): string {
+  return new Date(`${text.slice(0, 10)}T${text.slice(11)}:00`).toISOString();
+}

@@ -1,0 +1,44 @@
+// Tells every process that something moved: a NOTIFY without data, outside the transaction that
+// wrote (inside, it makes all commits wait for each other), one for all that was written while the
+// last was under way. It is only a hint: readers go by their cursor and look every second anyway.
+
+import { sql } from 'kysely';
+import type { Logger } from 'pino';
+import type { Db } from '../database.js';
+
+export const EVENTS_CHANNEL = 'engram_events';
+export const WORK_CHANNEL = 'engram_work';
+export const CHUNKS_CHANNEL = 'engram_chunks';
+
+export type HintChannel = typeof EVENTS_CHANNEL | typeof WORK_CHANNEL;
+
+export interface Notifier {
+  hint(...channels: readonly HintChannel[]): void;
+  settled(): Promise<void>;
+}
+
+export function createNotifier(db: Db, log: Logger): Notifier {
+  const wanted = new Set<HintChannel>();
+  let sending: Promise<void> | undefined;
+
+  async function run(): Promise<void> {
+    while (wanted.size > 0) {
+      const channels = [...wanted];
+      wanted.clear();
+      try {
+        await sql`select pg_notify(channel, '') from unnest(${channels}::text[]) as channel`.execute(db);
+      } catch (error) {
+        log.warn({ err: error instanceof Error ? error.message : 'unknown' }, 'a hint was not sent: readers poll');
+      }
+    }
+    sending = undefined;
+  }
+
+  return {
+    hint(...channels) {
+      for (const channel of channels) wanted.add(channel);
+      sending ??= Promise.resolve().then(run);
+    },
+    settled: () => sending ?? Promise.resolve(),
+  };
+}

@@ -1,0 +1,63 @@
+// What a host must react to: work that may be claimed, and a change for a session it holds. The
+// session's `wish_version` moves with every command, wish and deletion; one reading compares all.
+
+import { sql } from 'kysely';
+import type { Logger } from 'pino';
+import type { HostWatcher } from '../coordinator.js';
+import type { Db } from '../database.js';
+import type { Listener } from './listener.js';
+import { WORK_CHANNEL } from './notifier.js';
+import { createWatchLoop } from './watch-loop.js';
+
+export interface HostWatch {
+  watch(hostId: string, watcher: HostWatcher): () => void;
+  close(): Promise<void>;
+}
+
+interface Watched {
+  readonly hostId: string;
+  readonly watcher: HostWatcher;
+  held: ReadonlyMap<string, number>;
+}
+
+export function createHostWatch(db: Db, listener: Listener, pollMs: number, log: Logger): HostWatch {
+  const watched = new Set<Watched>();
+  let stopListening: (() => void) | undefined;
+
+  async function read(): Promise<void> {
+    for (const each of watched) {
+      const { rows } = await sql<{ id: string; wish_version: number }>`
+        select id, wish_version from sessions where lease_host = ${each.hostId}`.execute(db);
+      const held = new Map(rows.map((row) => [row.id, row.wish_version]));
+      const changed = [...new Set([...held.keys(), ...each.held.keys()])].filter(
+        (id) => held.get(id) !== each.held.get(id),
+      );
+      each.held = held;
+      if (!watched.has(each)) continue;
+      for (const id of changed) each.watcher.onSessionChanged(id);
+      each.watcher.onClaimable();
+    }
+  }
+
+  const loop = createWatchLoop(read, pollMs, log);
+  const poke = { onMessage: () => loop.poke(), onReconnect: () => loop.poke() };
+
+  return {
+    watch(hostId, watcher) {
+      stopListening ??= listener.listen(WORK_CHANNEL, poke);
+      const each: Watched = { hostId, watcher, held: new Map() };
+      watched.add(each);
+      loop.setActive(true);
+      loop.poke();
+      return () => {
+        watched.delete(each);
+        if (watched.size === 0) loop.setActive(false);
+      };
+    },
+    async close() {
+      stopListening?.();
+      watched.clear();
+      await loop.close();
+    },
+  };
+}

@@ -1,0 +1,92 @@
+// Commands accepted and not yet proven done. A row is put in by the transaction that accepts it
+// and retired only by the event that proves its effect (see fold-events.ts). Oldest first.
+
+import type { HarnessCommand } from '@engram/harness-proto';
+import { type RawBuilder, sql } from 'kysely';
+import { z } from 'zod';
+import type { OutboxCommand } from './coordinator.js';
+import type { Db } from './database.js';
+import { toJsonText } from './payload.js';
+import { moveWishes } from './session-row.js';
+
+export type OutboxKind = 'prompt' | 'edit' | 'dequeue' | 'answer' | 'dismiss' | 'interrupt';
+
+export interface NewOutboxRow {
+  readonly kind: OutboxKind;
+  /** The prompt or the tool call it is about; '' for an interrupt. */
+  readonly ref: string;
+  readonly command: HarnessCommand;
+  /** Whether a sleeping session wakes for it. */
+  readonly wakes: boolean;
+}
+
+/** The session's row is locked. */
+export async function putCommand(tx: Db, sessionId: string, row: NewOutboxRow): Promise<void> {
+  await sql`insert into outbox (session_id, kind, ref, command, wakes, accepted_at)
+    values (${sessionId}, ${row.kind}, ${row.ref}, ${toJsonText(row.command)}::jsonb, ${row.wakes}, clock_timestamp())`.execute(
+    tx,
+  );
+  await moveWishes(tx, sessionId);
+}
+
+export interface Retirement {
+  readonly sessionId: string;
+  readonly kind: OutboxKind;
+  /** Undefined: every row of the kind. */
+  readonly ref?: string;
+  /** Only the oldest such row: one proof for one command. */
+  readonly oldestOnly?: boolean;
+}
+
+export async function retireCommands(tx: Db, retirements: readonly Retirement[]): Promise<void> {
+  const all = retirements.filter((each) => each.oldestOnly !== true);
+  if (all.length > 0) {
+    await sql`update outbox o set retired_at = clock_timestamp()
+      from unnest(${all.map((each) => each.sessionId)}::uuid[], ${all.map((each) => each.kind)}::text[],
+        ${all.map((each) => each.ref ?? null)}::text[]) as proven (session_id, kind, ref)
+      where o.session_id = proven.session_id and o.kind = proven.kind and o.retired_at is null
+        and (proven.ref is null or o.ref = proven.ref)`.execute(tx);
+  }
+  for (const each of retirements.filter((one) => one.oldestOnly === true)) {
+    await sql`update outbox set retired_at = clock_timestamp() where id = (
+      select min(id) from outbox where session_id = ${each.sessionId} and kind = ${each.kind}
+        and retired_at is null and ref = ${each.ref ?? ''})`.execute(tx);
+  }
+}
+
+/** The harness has these prompts in its own queue. They are not done: that queue is not the log. */
+export async function markSeen(tx: Db, prompts: readonly { sessionId: string; promptId: string }[]): Promise<void> {
+  if (prompts.length === 0) return;
+  await sql`update outbox o set seen_at = clock_timestamp()
+    from unnest(${prompts.map((each) => each.sessionId)}::uuid[], ${prompts.map((each) => each.promptId)}::text[])
+      as seen (session_id, ref)
+    where o.session_id = seen.session_id and o.kind = 'prompt' and o.ref = seen.ref and o.retired_at is null`.execute(
+    tx,
+  );
+}
+
+/**
+ * The rows of table alias `o` that give a sleeping session a reason to wake. A prompt that the
+ * harness already queued behind a question waits for the question, not for a process.
+ */
+export const WAKING: RawBuilder<unknown> = sql.raw(`(o.retired_at is null and o.wakes and not (
+  o.kind = 'prompt' and o.seen_at is not null and exists (
+    select 1 from questions q where q.session_id = o.session_id and q.state in ('waiting', 'failed'))))`);
+
+const commandSchema = z.custom<HarnessCommand>(
+  (value) => typeof value === 'object' && value !== null && 'type' in value,
+);
+
+/**
+ * Hands the owed commands above `after` to the session's host, and remembers that it did: from then
+ * on the harness may know them. The session's row is locked.
+ */
+export async function handCommands(tx: Db, sessionId: string, after: number): Promise<readonly OutboxCommand[]> {
+  const { rows } = await sql<{ id: number; command: unknown }>`
+    select id, command from outbox where session_id = ${sessionId} and retired_at is null and id > ${after}
+    order by id`.execute(tx);
+  if (rows.length === 0) return [];
+  await sql`update outbox set handed_at = clock_timestamp()
+    where id = any(${rows.map((row) => row.id)}::bigint[]) and handed_at is null`.execute(tx);
+  return rows.map((row) => ({ outboxId: row.id, command: commandSchema.parse(row.command) }));
+}
