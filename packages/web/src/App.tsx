@@ -1,0 +1,172 @@
+// The page as a whole: which session is open, the list beside it (a sheet on a phone), dialogs,
+// title and badge.
+
+import { useEffect, useState } from 'react';
+import type { Session } from './api-types.js';
+import { Dialog } from './parts/Dialog.js';
+import { ErrorBoundary } from './parts/ErrorBoundary.js';
+import { GoToDialog } from './parts/GoToDialog.js';
+import { HelpDialog } from './parts/HelpDialog.js';
+import { LoginPage } from './parts/LoginPage.js';
+import { NewSessionDialog } from './parts/NewSessionDialog.js';
+import { SessionList } from './parts/SessionList.js';
+import { SessionView } from './parts/SessionView.js';
+import { SideFooter } from './parts/SideFooter.js';
+import { CredentialsBanner, EmptyMain } from './parts/Welcome.js';
+import { navigate, useRoute } from './route.js';
+import { countWaiting, groupSessions, isWaiting, pageTitle } from './session-groups.js';
+import { words } from './strings.js';
+import { useAppKeys } from './use-app-keys.js';
+import { isUnauthenticated, useIsPhone, useRefreshSessions, useServerStatus, useSessions } from './use-server.js';
+
+type OpenDialog = 'none' | 'new' | 'goTo' | 'help' | 'list';
+
+function openSession(session: Session): void {
+  navigate({ name: 'session', id: session.id }, isWaiting(session) ? '#question' : '');
+}
+
+function useTitleAndBadge(waiting: number, title: string | undefined): void {
+  useEffect(() => {
+    document.title = pageTitle(waiting, title);
+    const icon = document.querySelector('link[rel="icon"]');
+    icon?.setAttribute('href', waiting > 0 ? '/favicon-waiting.svg' : '/favicon.svg');
+  }, [waiting, title]);
+}
+
+export function App() {
+  const route = useRoute();
+  const phone = useIsPhone();
+  const { data, error, isFetched } = useSessions();
+  const { data: status } = useServerStatus();
+  const refresh = useRefreshSessions();
+  const [dialog, setDialog] = useState<OpenDialog>('none');
+  const [changesOpen, setChangesOpen] = useState(false);
+  /** Made a moment ago and not in the list yet. */
+  const [created, setCreated] = useState<Session | undefined>();
+
+  const listed = data ?? [];
+  const fresh = created !== undefined && !listed.some((s) => s.id === created.id) ? [created] : [];
+  const sessions = [...fresh, ...listed];
+  const ordered = groupSessions(sessions).flatMap((group) => group.sessions);
+  const openId = route.name === 'session' ? route.id : undefined;
+  const open = sessions.find((session) => session.id === openId);
+  useTitleAndBadge(countWaiting(sessions), open?.title);
+
+  function step(by: 1 | -1) {
+    const at = ordered.findIndex((session) => session.id === openId);
+    const next = at === -1 ? ordered[0] : ordered[Math.min(ordered.length - 1, Math.max(0, at + by))];
+    if (next !== undefined) navigate({ name: 'session', id: next.id });
+  }
+  useAppKeys({
+    goTo: () => setDialog('goTo'),
+    help: () => setDialog('help'),
+    newSession: () => setDialog('new'),
+    next: () => step(1),
+    previous: () => step(-1),
+    nextWaiting: () => {
+      const waiting = ordered.filter(isWaiting);
+      const at = waiting.findIndex((session) => session.id === openId);
+      const next = waiting[(at + 1) % waiting.length];
+      if (next !== undefined) openSession(next);
+    },
+    writeMessage: () => document.querySelector<HTMLTextAreaElement>('form textarea')?.focus(),
+    toggleChanges: () => setChangesOpen((now) => !now),
+  });
+
+  if (isUnauthenticated(error)) return <LoginPage />;
+
+  function onCreated(session: Session) {
+    setCreated(session);
+    setDialog('none');
+    refresh();
+    navigate({ name: 'session', id: session.id });
+  }
+
+  const list = (
+    <>
+      <div className="flex items-center justify-between gap-2 px-3 py-2">
+        <span className="font-semibold">{words.appName}</span>
+        <span className="flex gap-1">
+          <button
+            type="button"
+            className="btn btn-quiet"
+            aria-label={words.goTo.title}
+            onClick={() => setDialog('goTo')}
+          >
+            <kbd>⌘K</kbd>
+          </button>
+          <button type="button" className="btn" onClick={() => setDialog('new')}>
+            <span aria-hidden>+</span>
+            {words.newSession}
+          </button>
+        </span>
+      </div>
+      {error !== null && (
+        <p role="status" className="bg-waiting-soft text-waiting px-3 py-1 text-[12.5px]">
+          {words.connection.listFailed}
+        </p>
+      )}
+      <SessionList
+        sessions={sessions}
+        loaded={isFetched}
+        selectedId={openId}
+        onOpened={() => setDialog((now) => (now === 'list' ? 'none' : now))}
+      />
+      <SideFooter status={status} onHelp={() => setDialog('help')} />
+    </>
+  );
+  const listBeside = !phone || route.name === 'home';
+
+  return (
+    <div className="flex h-dvh flex-col">
+      {status !== undefined && <CredentialsBanner status={status} onCreated={onCreated} />}
+      <div className="flex min-h-0 grow">
+        {listBeside && (
+          <div className="border-line flex w-[280px] shrink-0 flex-col border-r max-md:w-full max-md:border-r-0">
+            {list}
+          </div>
+        )}
+        {route.name === 'home' ? (
+          !phone && <EmptyMain hasSessions={sessions.length > 0} onNew={() => setDialog('new')} />
+        ) : open === undefined ? (
+          <main className="text-muted p-6">
+            <p>{isFetched ? words.sessionGone : words.loading}</p>
+            {isFetched && (
+              <button type="button" className="btn mt-3" onClick={() => navigate({ name: 'home' })}>
+                {words.backToSessions}
+              </button>
+            )}
+          </main>
+        ) : (
+          <ErrorBoundary key={open.id}>
+            <SessionView
+              session={open}
+              changesOpen={changesOpen}
+              onChangesOpen={setChangesOpen}
+              onShowList={phone ? () => setDialog('list') : undefined}
+            />
+          </ErrorBoundary>
+        )}
+      </div>
+      {dialog === 'list' && (
+        <Dialog title={words.sessions} onClose={() => setDialog('none')} className="w-full">
+          <div className="-mx-4 -my-3 flex min-h-[60dvh] flex-col">{list}</div>
+        </Dialog>
+      )}
+      {dialog === 'new' && (
+        <NewSessionDialog sessions={sessions} onClose={() => setDialog('none')} onCreated={onCreated} />
+      )}
+      {dialog === 'goTo' && (
+        <GoToDialog
+          sessions={sessions}
+          onClose={() => setDialog('none')}
+          onGo={(session) => {
+            setDialog('none');
+            openSession(session);
+          }}
+        />
+      )}
+      {dialog === 'help' && <HelpDialog onClose={() => setDialog('none')} />}
+    </div>
+  );
+}

@@ -1,0 +1,266 @@
+// The log as a page to read: rows in order, tool calls with their results, file changes, one card
+// per question, runs with their counts. Pure. Keys come from our own idx, so what an agent names
+// twice is still one row each; the same message twice is shown once.
+
+import type { Actor, LogEvent, SessionStatus } from './api-types.js';
+import type { Row, RunRow, RunState, ToolRow } from './conversation-rows.js';
+import { buildPromptQueue, type QueuedPrompt } from './prompt-queue.js';
+import { buildQuestionCards, isOpen, type QuestionCard } from './question-cards.js';
+import type { LiveText, SessionLog } from './session-store.js';
+
+export interface Conversation {
+  readonly rows: readonly Row[];
+  readonly openCards: readonly QuestionCard[];
+  readonly cards: ReadonlyMap<string, QuestionCard>;
+  readonly queue: readonly QueuedPrompt[];
+  readonly running: boolean;
+  /** From the log; undefined while it holds no status change. */
+  readonly status: SessionStatus | undefined;
+  readonly deleted: boolean;
+}
+
+export interface StoredConversation extends Conversation {
+  /** Text per message id, to tell streamed text that is stored by now. */
+  readonly storedText: ReadonlyMap<string, string>;
+}
+
+type Draft<T> = { -readonly [K in keyof T]: T[K] };
+
+class Builder {
+  readonly rows: Row[] = [];
+  readonly runs = new Map<string, Draft<RunRow>>();
+  readonly tools = new Map<string, Draft<ToolRow>>();
+  readonly changedBy = new Set<string>();
+  readonly storedText = new Map<string, string>();
+  readonly prompts = new Map<string, { text: string; by: Actor }>();
+  readonly promptTexts = new Set<string>();
+  status: SessionStatus | undefined;
+  deleted = false;
+
+  constructor(readonly cards: ReadonlyMap<string, QuestionCard>) {}
+
+  add(entry: LogEvent): void {
+    const { event, idx, at } = entry;
+    const key = `e${idx}`;
+    switch (event.type) {
+      case 'session_created':
+      case 'harness_idle':
+      case 'prompt_queued':
+      case 'answer_submitted':
+      case 'answer_failed':
+        return;
+      case 'session_deleted':
+        this.deleted = true;
+        return;
+      case 'status_changed':
+        this.status = event.to;
+        return;
+      case 'prompt_received':
+        if (!this.prompts.has(event.prompt_id)) this.prompts.set(event.prompt_id, { text: event.text, by: event.by });
+        return;
+      case 'prompt_edited': {
+        const prompt = this.prompts.get(event.prompt_id);
+        if (prompt !== undefined && event.summary !== undefined) prompt.text = event.summary;
+        return;
+      }
+      case 'prompt_dequeued':
+        this.prompts.delete(event.prompt_id);
+        return;
+      case 'run_started':
+        this.startRun(event.run_id, event.prompt_id, event.prompt_summary, key, at);
+        return;
+      case 'run_completed':
+        this.endRun(event.run_id, event.ok ? 'done' : 'failed', at);
+        return;
+      case 'run_interrupted':
+        this.endRun(event.run_id, 'interrupted', at);
+        return;
+      case 'agent_message': {
+        const stored = this.storedText.get(event.message_id);
+        if (stored?.includes(event.text)) return;
+        this.storedText.set(event.message_id, (stored ?? '') + event.text);
+        if (event.role === 'user' && this.promptTexts.has(event.text)) return;
+        this.rows.push({
+          kind: 'message',
+          key,
+          runId: event.run_id,
+          role: event.role,
+          text: event.text,
+          cutBytes: event.truncated_bytes ?? 0,
+          live: false,
+        });
+        return;
+      }
+      case 'tool_call_started':
+      case 'tool_call_completed':
+        this.addTool(event, key);
+        return;
+      case 'file_changed':
+        this.changedBy.add(event.tool_call_id);
+        this.rows.push({
+          kind: 'change',
+          key,
+          idx,
+          runId: event.run_id,
+          path: event.path,
+          change: event.change,
+          truncation: event.truncation,
+        });
+        return;
+      case 'user_question':
+      case 'question_answered':
+      case 'question_dismissed':
+        this.placeCard(event.tool_call_id, idx, key, event.run_id ?? '');
+        return;
+      case 'usage': {
+        const run = this.runs.get(event.run_id);
+        if (run === undefined) return;
+        run.outputTokens = (run.outputTokens ?? 0) + event.output_tokens;
+        if (event.cost_micro_usd !== undefined) run.costMicroUsd = (run.costMicroUsd ?? 0) + event.cost_micro_usd;
+        return;
+      }
+      case 'notice':
+        this.rows.push({ kind: 'notice', key, level: event.level, code: event.code, message: event.message, at });
+        return;
+      case 'session_error':
+        this.rows.push({ kind: 'notice', key, level: 'error', code: event.code, message: event.message, at });
+        return;
+      case 'unrecognised':
+        this.rows.push({ kind: 'unrecognised', key, name: event.name, fields: event.fields });
+        return;
+    }
+  }
+
+  private startRun(runId: string, promptId: string | undefined, summary: string | undefined, key: string, at: string) {
+    if (this.runs.has(runId)) return;
+    const prompt = promptId === undefined ? undefined : this.prompts.get(promptId);
+    const text = prompt?.text ?? (promptId === undefined ? undefined : summary);
+    if (text !== undefined) {
+      this.promptTexts.add(text);
+      this.rows.push({ kind: 'prompt', key: `${key}p`, text, by: prompt?.by, at, pending: false });
+    }
+    const run: Draft<RunRow> = {
+      kind: 'run',
+      key,
+      runId,
+      number: this.runs.size + 1,
+      state: 'open',
+      tools: 0,
+      failedTools: 0,
+      startedAt: at,
+      endedAt: undefined,
+      continuesAnswer: promptId === undefined,
+      costMicroUsd: undefined,
+      outputTokens: undefined,
+    };
+    this.runs.set(runId, run);
+    this.rows.push(run);
+  }
+
+  private endRun(runId: string, state: RunState, at: string) {
+    const run = this.runs.get(runId);
+    if (run === undefined) return;
+    run.state = state;
+    run.endedAt = at;
+    for (const tool of this.tools.values()) {
+      if (tool.runId === runId && tool.state === 'running') tool.state = 'no_result';
+    }
+  }
+
+  private addTool(
+    event: Extract<LogEvent['event'], { type: 'tool_call_started' | 'tool_call_completed' }>,
+    key: string,
+  ) {
+    let tool = this.tools.get(event.tool_call_id);
+    if (tool === undefined) {
+      tool = {
+        kind: 'tool',
+        key,
+        runId: event.run_id,
+        toolCallId: event.tool_call_id,
+        name: event.tool_name,
+        args: undefined,
+        argsCutBytes: 0,
+        result: undefined,
+        resultCutBytes: 0,
+        durationMs: undefined,
+        state: 'running',
+        ofSubagent: false,
+      };
+      this.tools.set(event.tool_call_id, tool);
+      this.rows.push(tool);
+      const run = this.runs.get(event.run_id);
+      if (run !== undefined && !this.cards.has(event.tool_call_id)) run.tools += 1;
+    }
+    if (event.type === 'tool_call_started') {
+      tool.args ??= event.args_summary;
+      tool.argsCutBytes ||= event.truncated_bytes ?? 0;
+      tool.ofSubagent ||= event.parent_tool_call_id !== undefined;
+      return;
+    }
+    if (tool.state === 'ok' || tool.state === 'error') return;
+    tool.state = event.ok ? 'ok' : 'error';
+    tool.result = event.result_summary;
+    tool.resultCutBytes = event.truncated_bytes ?? 0;
+    tool.durationMs = event.duration_ms;
+    const run = this.runs.get(tool.runId);
+    if (run !== undefined && !event.ok) run.failedTools += 1;
+  }
+
+  /** The card stands where it was asked; only a card whose question is unknown stands at its answer. */
+  private placeCard(toolCallId: string, idx: number, key: string, runId: string) {
+    const card = this.cards.get(toolCallId);
+    if (card !== undefined && card.idx === idx) this.rows.push({ kind: 'question', key, runId, card });
+  }
+
+  /** A question's card and a successful edit's change rows stand for their tool call. */
+  finish(): readonly Row[] {
+    return this.rows.filter((row) => {
+      if (row.kind !== 'tool') return true;
+      if (this.cards.has(row.toolCallId)) return false;
+      return !(this.changedBy.has(row.toolCallId) && row.state === 'ok');
+    });
+  }
+}
+
+/** The stored part: grows with the log, so it is made once per new event and not per streamed word. */
+export function buildStored(events: readonly LogEvent[]): StoredConversation {
+  const cards = buildQuestionCards(events);
+  const builder = new Builder(cards);
+  for (const entry of events) builder.add(entry);
+  const rows = [...builder.finish()];
+  const openCards = [...cards.values()].filter(isOpen);
+  const running = [...builder.runs.values()].some((run) => run.state === 'open');
+  const queue = buildPromptQueue(events);
+  const next = running || openCards.length > 0 ? undefined : queue[0];
+  if (next !== undefined) {
+    const { promptId, text, at } = next;
+    const by = builder.prompts.get(promptId)?.by;
+    rows.push({ kind: 'prompt', key: `p-${promptId}`, text, by, at, pending: true });
+  }
+  return {
+    rows,
+    cards,
+    openCards,
+    queue: next === undefined ? queue : queue.slice(1),
+    running,
+    status: builder.status,
+    deleted: builder.deleted,
+    storedText: builder.storedText,
+  };
+}
+
+/** The same with what is being streamed below it; text that is stored already is not shown again. */
+export function withLive(stored: StoredConversation, live: readonly LiveText[]): Conversation {
+  const fresh = live.filter(({ messageId, text }) => stored.storedText.get(messageId)?.includes(text) !== true);
+  if (fresh.length === 0) return stored;
+  const rows: Row[] = [...stored.rows];
+  for (const { messageId, runId, text } of fresh) {
+    rows.push({ kind: 'message', key: `live-${messageId}`, runId, role: 'assistant', text, cutBytes: 0, live: true });
+  }
+  return { ...stored, rows };
+}
+
+export function buildConversation({ events, live }: Pick<SessionLog, 'events' | 'live'>): Conversation {
+  return withLive(buildStored(events), live);
+}

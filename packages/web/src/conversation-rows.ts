@@ -1,0 +1,79 @@
+// The rows that a conversation is made of. Keys come from our own idx, so they are unique whatever an
+// agent names its messages and calls.
+
+import type { Actor } from './api-types.js';
+import type { QuestionCard } from './question-cards.js';
+import type { FileChange, Truncation } from './wire-types.js';
+
+export type RunState = 'open' | 'done' | 'failed' | 'interrupted';
+export type ToolState = 'running' | 'ok' | 'error' | 'no_result';
+
+export interface RunRow {
+  readonly kind: 'run';
+  readonly key: string;
+  readonly runId: string;
+  readonly number: number;
+  readonly state: RunState;
+  readonly tools: number;
+  readonly failedTools: number;
+  readonly startedAt: string;
+  readonly endedAt: string | undefined;
+  readonly continuesAnswer: boolean;
+  readonly costMicroUsd: number | undefined;
+  readonly outputTokens: number | undefined;
+}
+export interface ToolRow {
+  readonly kind: 'tool';
+  readonly key: string;
+  readonly runId: string;
+  readonly toolCallId: string;
+  readonly name: string;
+  readonly args: string | undefined;
+  readonly argsCutBytes: number;
+  readonly result: string | undefined;
+  readonly resultCutBytes: number;
+  readonly durationMs: number | undefined;
+  readonly state: ToolState;
+  readonly ofSubagent: boolean;
+}
+export interface ChangeRow {
+  readonly kind: 'change';
+  readonly key: string;
+  readonly idx: number;
+  readonly runId: string;
+  readonly path: string;
+  readonly change: FileChange;
+  readonly truncation: Truncation | undefined;
+}
+export type Row =
+  | RunRow
+  | ToolRow
+  | ChangeRow
+  | {
+      readonly kind: 'prompt';
+      readonly key: string;
+      readonly text: string;
+      readonly by: Actor | undefined;
+      readonly at: string;
+      /** Accepted, and nothing stands before it: the agent is being woken for it. */
+      readonly pending: boolean;
+    }
+  | {
+      readonly kind: 'message';
+      readonly key: string;
+      readonly runId: string;
+      readonly role: 'assistant' | 'user' | 'system';
+      readonly text: string;
+      readonly cutBytes: number;
+      readonly live: boolean;
+    }
+  | { readonly kind: 'question'; readonly key: string; readonly runId: string; readonly card: QuestionCard }
+  | {
+      readonly kind: 'notice';
+      readonly key: string;
+      readonly level: 'info' | 'warning' | 'error';
+      readonly code: string;
+      readonly message: string;
+      readonly at: string;
+    }
+  | { readonly kind: 'unrecognised'; readonly key: string; readonly name: string; readonly fields: string };

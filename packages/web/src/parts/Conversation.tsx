@@ -1,0 +1,137 @@
+// The rows of a session, windowed. It stays at the end while the end is in view; once a person has
+// scrolled up nothing moves under them, and a button tells of what came below.
+
+import { type Ref, useCallback, useEffect, useImperativeHandle, useLayoutEffect, useRef, useState } from 'react';
+import { VList, type VListHandle } from 'virtua';
+import type { Row } from '../conversation-rows.js';
+import { words } from '../strings.js';
+import { ConversationRow } from './ConversationRow.js';
+import { ErrorBoundary } from './ErrorBoundary.js';
+
+export interface ConversationHandle {
+  /** Brings the row into view, opened. */
+  showRow(key: string): void;
+}
+
+interface Props {
+  readonly rows: readonly Row[];
+  readonly owner: string;
+  readonly caughtUp: boolean;
+  readonly ref: Ref<ConversationHandle>;
+}
+
+const NEAR_END_PX = 24;
+
+function withoutCollapsed(rows: readonly Row[], toggled: ReadonlySet<string>): readonly Row[] {
+  const collapsed = new Set<string>();
+  for (const row of rows) if (row.kind === 'run' && toggled.has(row.key)) collapsed.add(row.runId);
+  if (collapsed.size === 0) return rows;
+  return rows.filter((row) => {
+    if (row.kind !== 'tool' && row.kind !== 'message' && row.kind !== 'change') return true;
+    return !collapsed.has(row.runId);
+  });
+}
+
+export function Conversation({ rows, owner, caughtUp, ref }: Props) {
+  const list = useRef<VListHandle>(null);
+  const box = useRef<HTMLDivElement>(null);
+  const sticky = useRef(true);
+  const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set());
+  const [newBelow, setNewBelow] = useState(false);
+  const shown = withoutCollapsed(rows, toggled);
+  const lastKey = shown.at(-1)?.key;
+
+  const toEnd = useCallback(() => {
+    sticky.current = true;
+    setNewBelow(false);
+    list.current?.scrollToIndex(Number.MAX_SAFE_INTEGER, { align: 'end' });
+  }, []);
+
+  const onToggle = useCallback((key: string) => {
+    // What opens under the pointer must not scroll away.
+    sticky.current = false;
+    setToggled((known) => {
+      const next = new Set(known);
+      if (!next.delete(key)) next.add(key);
+      return next;
+    });
+  }, []);
+
+  function onScroll() {
+    const handle = list.current;
+    if (handle === null) return;
+    sticky.current = handle.scrollOffset + handle.viewportSize >= handle.scrollSize - NEAR_END_PX;
+    if (sticky.current) setNewBelow(false);
+  }
+
+  useLayoutEffect(() => {
+    if (sticky.current && shown.length > 0) list.current?.scrollToIndex(shown.length - 1, { align: 'end' });
+  }, [shown]);
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: told by the last row alone
+  useEffect(() => {
+    if (!sticky.current) setNewBelow(true);
+  }, [lastKey]);
+
+  useEffect(() => {
+    const element = box.current;
+    if (element === null) return;
+    const observer = new ResizeObserver(() => {
+      if (sticky.current) list.current?.scrollToIndex(Number.MAX_SAFE_INTEGER, { align: 'end' });
+    });
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+
+  useImperativeHandle(ref, () => ({
+    showRow(key) {
+      const at = rows.findIndex((row) => row.key === key);
+      const row = rows[at];
+      if (row === undefined) return;
+      sticky.current = false;
+      setToggled((known) => {
+        const next = new Set(known).add(key);
+        const run = rows.findLast((r, i) => i < at && r.kind === 'run');
+        if (run !== undefined) next.delete(run.key);
+        return next;
+      });
+      requestAnimationFrame(() => list.current?.scrollToIndex(at, { align: 'start' }));
+    },
+  }));
+
+  return (
+    <div ref={box} className="relative min-h-0 grow">
+      {shown.length === 0 && (
+        <p className="text-muted mx-auto max-w-[76ch] px-4 py-6">
+          {caughtUp ? words.emptyConversation : words.loading}
+        </p>
+      )}
+      <VList
+        ref={list}
+        className="scroll-y"
+        role="log"
+        aria-label={words.tabs.conversation}
+        aria-live="off"
+        tabIndex={0}
+        data={shown}
+        onScroll={onScroll}
+        onResize={() => {
+          if (sticky.current) list.current?.scrollToIndex(Number.MAX_SAFE_INTEGER, { align: 'end' });
+        }}
+      >
+        {(row) => (
+          <div key={row.key} className="mx-auto w-full max-w-[calc(76ch+32px)] px-4 max-md:px-3">
+            <ErrorBoundary>
+              <ConversationRow row={row} owner={owner} open={toggled.has(row.key)} onToggle={onToggle} />
+            </ErrorBoundary>
+          </div>
+        )}
+      </VList>
+      {newBelow && (
+        <button type="button" className="btn arrives absolute bottom-2 left-1/2 -translate-x-1/2" onClick={toEnd}>
+          {words.newBelow} <span aria-hidden>↓</span>
+        </button>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,117 @@
+// One row of the conversation, by its kind.
+
+import { assertNever } from '../assert-never.js';
+import type { Row, RunRow } from '../conversation-rows.js';
+import { byteSize, duration, exactTime } from '../format.js';
+import { isOpen } from '../question-cards.js';
+import { words } from '../strings.js';
+import { ClosedQuestion, nameOfActor } from './ClosedQuestion.js';
+import { FileChangeRow } from './FileChangeRow.js';
+import { Markdown } from './Markdown.js';
+import { TimeAgo } from './Time.js';
+import { ToolCard } from './ToolCard.js';
+import { VisibleText } from './VisibleText.js';
+
+export interface RowProps {
+  readonly row: Row;
+  readonly owner: string;
+  readonly open: boolean;
+  readonly onToggle: (key: string) => void;
+}
+
+export function ConversationRow({ row, owner, open, onToggle }: RowProps) {
+  switch (row.kind) {
+    case 'prompt':
+      return (
+        <article aria-label={nameOfActor(row.by, owner) ?? words.you} className="pt-4 pb-1">
+          <div className="flex items-baseline gap-2">
+            <span className="font-semibold">{nameOfActor(row.by, owner) ?? words.you}</span>
+            <TimeAgo at={row.at} />
+            {row.pending && (
+              <span role="status" className="text-muted text-[12px]">
+                {words.composer.waitsForAgent}
+              </span>
+            )}
+          </div>
+          <div className="[overflow-wrap:anywhere] whitespace-pre-wrap" dir="auto">
+            <VisibleText text={row.text} />
+          </div>
+        </article>
+      );
+    case 'run':
+      return <RunHeading row={row} collapsed={open} onToggle={() => onToggle(row.key)} />;
+    case 'message':
+      return (
+        <article className="py-1" data-live={row.live || undefined}>
+          {row.role !== 'assistant' && <span className="text-muted text-[12px]">{words.roles[row.role]}</span>}
+          <Markdown text={row.text} live={row.live} />
+          {row.cutBytes > 0 && (
+            <p className="text-muted text-[12px]">{words.truncatedMessage(byteSize(row.cutBytes))}</p>
+          )}
+        </article>
+      );
+    case 'tool':
+      return <ToolCard row={row} open={open} onToggle={() => onToggle(row.key)} />;
+    case 'change':
+      return <FileChangeRow row={row} open={open} onToggle={() => onToggle(row.key)} />;
+    case 'question':
+      // While it can be answered the card itself stands below, above the composer.
+      if (isOpen(row.card) && row.card.state.status !== 'sent') return null;
+      return <ClosedQuestion card={row.card} owner={owner} />;
+    case 'notice':
+      return (
+        <p
+          className={`my-0.5 border-l-2 pl-3 text-[13px] ${
+            row.level === 'error'
+              ? 'border-danger text-danger'
+              : row.level === 'warning'
+                ? 'border-waiting-mark text-waiting'
+                : 'border-line text-muted'
+          }`}
+          title={`${row.code} · ${exactTime(row.at)}`}
+        >
+          <span className="sr-only">{words.notice[row.level]}: </span>
+          <VisibleText text={row.message} />
+        </p>
+      );
+    case 'unrecognised':
+      return (
+        <details className="text-muted my-0.5 text-[13px]">
+          <summary>
+            {words.unrecognised(row.name)} <span className="text-[12px]">{words.unrecognisedHint}</span>
+          </summary>
+          <pre className="scroll-y bg-code max-h-60 rounded px-2 py-1 whitespace-pre-wrap [overflow-wrap:anywhere]">
+            <VisibleText text={row.fields} />
+          </pre>
+        </details>
+      );
+    default:
+      return assertNever(row);
+  }
+}
+
+function RunHeading({ row, collapsed, onToggle }: { row: RunRow; collapsed: boolean; onToggle: () => void }) {
+  const took = row.endedAt === undefined ? undefined : Date.parse(row.endedAt) - Date.parse(row.startedAt);
+  const facts = [
+    row.tools > 0 ? words.tools(row.tools) : '',
+    row.failedTools > 0 ? words.failedTools(row.failedTools) : '',
+    took !== undefined && took >= 1_000 ? duration(took) : '',
+    words.runState[row.state],
+  ].filter((fact) => fact !== '');
+  return (
+    <button
+      type="button"
+      aria-expanded={!collapsed}
+      onClick={onToggle}
+      className="text-muted hover:text-text mt-2 mb-0.5 flex items-baseline gap-2 rounded text-[12px]"
+      title={exactTime(row.startedAt)}
+    >
+      <span aria-hidden className="w-3 text-center text-[10px]">
+        {collapsed ? '▸' : '▾'}
+      </span>
+      <span>
+        {[words.run(row.number), row.continuesAnswer ? words.afterAnswer : '', ...facts].filter(Boolean).join(' · ')}
+      </span>
+    </button>
+  );
+}

@@ -1,0 +1,164 @@
+// The session's name, its state in words, and what can be done to it as a whole.
+
+import { useState } from 'react';
+import { api, reasonOf } from '../api-client.js';
+import type { Session } from '../api-types.js';
+import { compactNumber, dollars } from '../format.js';
+import { words } from '../strings.js';
+import { Dialog } from './Dialog.js';
+import { Icon } from './Icon.js';
+import { DEMO_MODEL } from './SessionList.js';
+import { VisibleText } from './VisibleText.js';
+
+interface Props {
+  readonly session: Session;
+  readonly state: string;
+  readonly waiting: boolean;
+  readonly changesOpen: boolean;
+  readonly onToggleChanges: (() => void) | undefined;
+  readonly onShowList: (() => void) | undefined;
+  readonly onChanged: () => void;
+  readonly onDeleted: () => void;
+}
+
+function usageWords({ usage }: Session): string {
+  const parts: string[] = [];
+  if (usage.output_tokens > 0) parts.push(words.outputTokens(compactNumber(usage.output_tokens)));
+  if (usage.cost_micro_usd > 0) parts.push(dollars(usage.cost_micro_usd));
+  return parts.join(' · ');
+}
+
+function whereWords({ workspace }: Session): string {
+  switch (workspace.kind) {
+    case 'path':
+      return workspace.path;
+    case 'git':
+      return workspace.ref === undefined ? workspace.url : `${workspace.url} @ ${workspace.ref}`;
+    case 'empty':
+      return words.newSessionDialog.kinds.empty;
+  }
+}
+
+export function SessionHeader(props: Props) {
+  const { session, state, waiting, changesOpen, onToggleChanges, onShowList, onChanged, onDeleted } = props;
+  const [editing, setEditing] = useState<string | undefined>();
+  const [confirming, setConfirming] = useState(false);
+  const [error, setError] = useState<string | undefined>();
+
+  async function attempt(call: () => Promise<void>, done: () => void) {
+    setError(undefined);
+    try {
+      await call();
+      done();
+    } catch (cause) {
+      setError(reasonOf(cause));
+    }
+  }
+
+  function saveTitle() {
+    const title = editing?.trim();
+    setEditing(undefined);
+    if (title === undefined || title === '' || title === session.title) return;
+    void attempt(() => api.renameSession(session.id, title), onChanged);
+  }
+
+  const usage = usageWords(session);
+  return (
+    <header className="border-line flex flex-wrap items-center gap-x-3 gap-y-0.5 border-b px-4 py-2 max-md:px-2">
+      {onShowList !== undefined && (
+        <button type="button" className="btn btn-quiet" aria-label={words.header.backToList} onClick={onShowList}>
+          <Icon name="list" />
+        </button>
+      )}
+      {editing === undefined ? (
+        <h1 className="min-w-0 shrink truncate text-[15px] font-semibold">
+          <VisibleText text={session.title === '' ? words.header.untitled : session.title} />
+        </h1>
+      ) : (
+        <input
+          // biome-ignore lint/a11y/noAutofocus: the field replaces the title the person asked to edit
+          autoFocus
+          className="field max-w-[50ch] grow"
+          aria-label={words.header.titleField}
+          value={editing}
+          onChange={(event) => setEditing(event.target.value)}
+          onBlur={saveTitle}
+          onKeyDown={(event) => {
+            if (event.key === 'Enter') saveTitle();
+            if (event.key === 'Escape') setEditing(undefined);
+          }}
+        />
+      )}
+      {session.model === DEMO_MODEL && <span className="chip">{words.demo}</span>}
+      <span
+        role="status"
+        aria-label={words.header.statusLabel}
+        className={`whitespace-nowrap text-[12.5px] ${waiting ? 'text-waiting font-semibold' : 'text-muted'}`}
+      >
+        {state}
+      </span>
+      <span className="grow" />
+      {usage !== '' && <span className="text-muted text-[12px] whitespace-nowrap max-md:hidden">{usage}</span>}
+      <button
+        type="button"
+        className="btn btn-quiet px-1.5! max-md:hidden"
+        aria-label={words.header.rename}
+        title={words.header.rename}
+        onClick={() => setEditing(session.title)}
+      >
+        <Icon name="pencil" />
+      </button>
+      <button
+        type="button"
+        className="btn btn-quiet px-1.5! max-md:hidden"
+        aria-label={words.header.delete}
+        title={words.header.delete}
+        onClick={() => setConfirming(true)}
+      >
+        <Icon name="bin" />
+      </button>
+      {onToggleChanges !== undefined && (
+        <button
+          type="button"
+          className="btn aria-pressed:bg-hover"
+          aria-pressed={changesOpen}
+          onClick={onToggleChanges}
+        >
+          {words.changes.toggle}
+        </button>
+      )}
+      <p className="text-muted basis-full truncate font-mono text-[12px]">
+        <VisibleText text={whereWords(session)} />
+      </p>
+      {error !== undefined && (
+        <p role="alert" className="text-danger basis-full text-[12.5px]">
+          {error}
+        </p>
+      )}
+      {confirming && (
+        <Dialog
+          title={words.header.deleteTitle(session.title === '' ? words.header.untitled : session.title)}
+          onClose={() => setConfirming(false)}
+          className="w-[420px]"
+        >
+          <p>{words.header.deleteText}</p>
+          <div className="flex justify-end gap-2 pt-4">
+            <button type="button" className="btn" onClick={() => setConfirming(false)}>
+              {words.cancel}
+            </button>
+            <button
+              type="button"
+              className="btn btn-danger"
+              onClick={() => {
+                setConfirming(false);
+                void attempt(() => api.deleteSession(session.id), onDeleted);
+              }}
+            >
+              {words.header.deleteConfirm}
+            </button>
+          </div>
+        </Dialog>
+      )}
+    </header>
+  );
+}

@@ -1,0 +1,155 @@
+// One session on the page: header, conversation, the open question, the composer and the changes.
+// Everything it shows of the session's past and state comes from the log.
+
+import { useEffect, useMemo, useRef, useState } from 'react';
+import type { Session } from '../api-types.js';
+import { buildStored, withLive } from '../build-messages.js';
+import type { ChangeRow } from '../conversation-rows.js';
+import { navigate } from '../route.js';
+import { useSessionFeed } from '../session-feed.js';
+import { isWaiting, statusWords } from '../session-groups.js';
+import { words } from '../strings.js';
+import { useIsPhone, useRefreshSessions } from '../use-server.js';
+import { ChangesPane } from './ChangesPane.js';
+import { Composer } from './Composer.js';
+import { ConnectionLine } from './ConnectionLine.js';
+import { Conversation, type ConversationHandle } from './Conversation.js';
+import { ErrorBoundary } from './ErrorBoundary.js';
+import { QuestionDock } from './QuestionDock.js';
+import { SessionHeader } from './SessionHeader.js';
+import { DEMO_MODEL } from './SessionList.js';
+
+interface Props {
+  readonly session: Session;
+  readonly changesOpen: boolean;
+  readonly onChangesOpen: (open: boolean) => void;
+  readonly onShowList: (() => void) | undefined;
+}
+
+function Gone({ text }: { readonly text: string }) {
+  return (
+    <main className="p-6">
+      <p>{text}</p>
+      <button type="button" className="btn mt-3" onClick={() => navigate({ name: 'home' })}>
+        {words.backToSessions}
+      </button>
+    </main>
+  );
+}
+
+export function SessionView({ session, changesOpen, onChangesOpen, onShowList }: Props) {
+  const { log, connection, caughtUp, retryNow } = useSessionFeed(session.id);
+  const phone = useIsPhone();
+  const refresh = useRefreshSessions();
+  const field = useRef<HTMLTextAreaElement>(null);
+  const conversation = useRef<ConversationHandle>(null);
+  const stored = useMemo(() => buildStored(log.events), [log.events]);
+  const view = useMemo(() => withLive(stored, log.live), [stored, log.live]);
+  const changes = useMemo(() => stored.rows.filter((row): row is ChangeRow => row.kind === 'change'), [stored]);
+  const [jump, setJump] = useState<string | undefined>();
+
+  // The list is asked again when this session's log says that its place in the list changed.
+  const standing = `${view.status}${view.running}${view.openCards.map((c) => c.toolCallId + c.state.status)}${view.queue.length}`;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `standing` is the reason to ask
+  useEffect(refresh, [standing]);
+
+  useEffect(() => {
+    if (jump === undefined) return;
+    conversation.current?.showRow(jump);
+    setJump(undefined);
+  }, [jump]);
+
+  if (view.deleted || (connection.status === 'ended' && connection.reason === 'deleted')) {
+    return <Gone text={words.sessionDeleted} />;
+  }
+  if (connection.status === 'ended' && connection.reason === 'not_found') return <Gone text={words.sessionGone} />;
+
+  const waiting = view.openCards.some((card) => card.state.status !== 'sent') || (!caughtUp && isWaiting(session));
+  const state = statusWords({
+    status: view.status ?? session.status,
+    running: view.running,
+    waiting,
+    pendingWork:
+      view.queue.length > 0 ||
+      view.rows.some((row) => row.kind === 'prompt' && row.pending) ||
+      view.openCards.some((card) => card.state.status === 'sent'),
+  });
+  const tab = phone && changesOpen ? 'changes' : 'conversation';
+
+  return (
+    <div className="flex min-h-0 min-w-0 grow">
+      <main className="flex min-h-0 min-w-0 grow flex-col">
+        <SessionHeader
+          session={session}
+          state={state}
+          waiting={waiting}
+          changesOpen={changesOpen}
+          onToggleChanges={phone ? undefined : () => onChangesOpen(!changesOpen)}
+          onShowList={onShowList}
+          onChanged={refresh}
+          onDeleted={() => {
+            refresh();
+            navigate({ name: 'home' });
+          }}
+        />
+        {session.model === DEMO_MODEL && (
+          <p className="text-muted border-line border-b px-4 py-1 text-[12.5px]">{words.demoBanner}</p>
+        )}
+        <ConnectionLine connection={connection} onRetry={retryNow} />
+        {phone && (
+          <div role="tablist" className="border-line flex border-b px-2">
+            {(['conversation', 'changes'] as const).map((name) => (
+              <button
+                key={name}
+                type="button"
+                role="tab"
+                aria-selected={tab === name}
+                className="text-muted aria-selected:border-accent aria-selected:text-text border-b-2 border-transparent px-3 py-2"
+                onClick={() => onChangesOpen(name === 'changes')}
+              >
+                {words.tabs[name]}
+                {name === 'changes' && changes.length > 0 && ` ${changes.length}`}
+              </button>
+            ))}
+          </div>
+        )}
+        {tab === 'changes' ? (
+          <ChangesPane
+            changes={changes}
+            onJump={(key) => {
+              onChangesOpen(false);
+              setJump(key);
+            }}
+          />
+        ) : (
+          <>
+            <Conversation ref={conversation} rows={view.rows} owner={session.owner} caughtUp={caughtUp} />
+            <div className="mx-auto flex w-full max-w-[calc(76ch+32px)] shrink-0 flex-col gap-2 px-4 pt-1 pb-2 max-md:px-2">
+              <ErrorBoundary>
+                <QuestionDock
+                  sessionId={session.id}
+                  owner={session.owner}
+                  cards={view.cards}
+                  openCards={view.openCards}
+                  onReplyInWords={() => field.current?.focus()}
+                />
+              </ErrorBoundary>
+              <Composer
+                sessionId={session.id}
+                running={view.running}
+                waiting={waiting}
+                queue={view.queue}
+                field={field}
+              />
+            </div>
+          </>
+        )}
+      </main>
+      {!phone && changesOpen && (
+        <div className="border-line flex w-[clamp(320px,30vw,480px)] shrink-0 flex-col border-l">
+          <ChangesPane changes={changes} onJump={(key) => conversation.current?.showRow(key)} />
+        </div>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,46 @@
+// Which accepted prompts have not run yet, oldest first. Pure, from the log alone: a prompt leaves
+// the queue by the run it started or by being withdrawn.
+
+import type { LogEvent } from './api-types.js';
+
+export interface QueuedPrompt {
+  readonly promptId: string;
+  readonly text: string;
+  readonly at: string;
+  /** The agent's side has it in its own queue: it waits for the run that is open. */
+  readonly seen: boolean;
+}
+
+export function buildPromptQueue(events: readonly LogEvent[]): readonly QueuedPrompt[] {
+  const queue = new Map<string, QueuedPrompt>();
+  const gone = new Set<string>();
+  for (const { event, at } of events) {
+    switch (event.type) {
+      case 'prompt_received':
+        if (!gone.has(event.prompt_id) && !queue.has(event.prompt_id)) {
+          queue.set(event.prompt_id, { promptId: event.prompt_id, text: event.text, at, seen: false });
+        }
+        break;
+      case 'prompt_queued':
+      case 'prompt_edited': {
+        const prompt = queue.get(event.prompt_id);
+        if (prompt === undefined) break;
+        const text = event.type === 'prompt_edited' ? (event.summary ?? prompt.text) : prompt.text;
+        queue.set(event.prompt_id, { ...prompt, text, seen: true });
+        break;
+      }
+      case 'prompt_dequeued':
+        gone.add(event.prompt_id);
+        queue.delete(event.prompt_id);
+        break;
+      case 'run_started':
+        if (event.prompt_id === undefined) break;
+        gone.add(event.prompt_id);
+        queue.delete(event.prompt_id);
+        break;
+      default:
+        break;
+    }
+  }
+  return [...queue.values()];
+}
