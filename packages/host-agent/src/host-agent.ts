@@ -209,7 +209,10 @@ export async function startHostAgent(options: HostAgentOptions): Promise<HostAge
       if (runner === undefined) cleanUp();
       else runner.changed();
     },
-    onCrowded: () => longestIdle(runners.values())?.makeRoom(),
+    onCrowded() {
+      const open = [...runners.values()];
+      if (!open.some((runner) => runner.isLeaving())) longestIdle(open)?.makeRoom();
+    },
     onDraining(next) {
       if (next && !draining) for (const runner of runners.values()) runner.drain();
       draining = next;

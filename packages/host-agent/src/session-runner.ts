@@ -55,6 +55,8 @@ export interface SessionRunner {
   /** Since when the session only waits for its soft time-out; undefined when it is busy. */
   idleSince(): number | undefined;
   makeRoom(): void;
+  /** Its slot will be free soon. */
+  isLeaving(): boolean;
   isRunOpen(): boolean;
   close(): void;
 }
@@ -298,6 +300,7 @@ export function startSessionRunner(options: SessionRunnerOptions): SessionRunner
     drain: () => tell({ type: 'drain' }),
     idleSince: () => (canMakeRoom(state) ? state.facts.quietSince : undefined),
     makeRoom: () => tell({ type: 'make_room' }),
+    isLeaving: () => !['preparing', 'starting', 'attached', 'backing_off'].includes(state.status),
     isRunOpen: () => state.status !== 'ended' && state.facts.runOpen,
     close() {
       if (state.status === 'preparing') aborted.abort();

@@ -1,6 +1,6 @@
 // A host agent in a process of its own, for tests that kill it: options as one JSON line on stdin.
 import { createInterface } from 'node:readline';
-import { openCoordinator } from '@engram/coordinator';
+import { createCoordinator } from '@engram/coordinator';
 import { pino } from 'pino';
 import { startHostAgent } from '../../dist/index.js';
 
@@ -8,7 +8,7 @@ const lines = createInterface({ input: process.stdin });
 const { value } = await lines[Symbol.asyncIterator]().next();
 const { connection, claude, ...options } = JSON.parse(value);
 const log = pino({ level: 'warn' }, pino.destination(2));
-const coordinator = await openCoordinator({ connection, log });
+const coordinator = await createCoordinator({ connection, log });
 await startHostAgent({
   ...options,
   coordinator,

@@ -16,19 +16,22 @@ import {
 } from '@engram/harness-proto';
 
 process.stdout.write('ready\n');
+let state = { deaf: false };
 process.on('SIGTERM', () => {
   if (!state.deaf) process.exit(0);
 });
 
 const assignment = JSON.parse(await firstLine(process.stdin));
 const statePath = join(assignment.state_dir, 'peer.json');
-const state = existsSync(statePath)
+state = existsSync(statePath)
   ? JSON.parse(readFileSync(statePath, 'utf8'))
   : { events: [], trimmed: 0, run: null, runs: 0, done: [], parked: null, starts: 0, deaf: false };
 state.starts += 1;
 // A run that an earlier life of this harness left open.
 const lostRun = state.run;
 let link;
+// The first commands follow the attach at once; without one it is idle.
+let settle;
 save();
 attach();
 
@@ -69,7 +72,7 @@ function attach(epoch = assignment.epoch, token = assignment.secret) {
         }
         link = socket;
         if (state.run !== null && lostRun === state.run) closeRun('run_interrupted');
-        else if (state.run === null) emit({ type: 'harness_idle' });
+        else if (state.run === null) settle = setTimeout(() => emit({ type: 'harness_idle' }), 100);
       }
     }
   });
@@ -125,6 +128,7 @@ function obey(command) {
       return;
     case 'answer_question':
       if (state.done.includes(command.tool_call_id)) return;
+      clearTimeout(settle);
       state.done.push(command.tool_call_id);
       state.parked = null;
       openRun({});
@@ -148,6 +152,7 @@ function obey(command) {
 }
 
 function perform({ text, prompt_id }) {
+  clearTimeout(settle);
   const [verb, argument] = text.split(' ');
   if (verb === 'die-before') process.exit(9);
   state.done.push(prompt_id);
