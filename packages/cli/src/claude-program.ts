@@ -1,0 +1,116 @@
+// Which claude runs the sessions: the one named by ENGRAM_CLAUDE_BIN, else the one on PATH, else the
+// newest pinned version, fetched when it is not here yet. A named one that does not run is an error; one on
+// PATH that does not run is passed over, with a word about it.
+
+import { execFile, spawn } from 'node:child_process';
+import { access, constants, realpath } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { CliError } from './cli-error.js';
+
+const run = promisify(execFile);
+const VERSION_MS = 4_000;
+
+export interface ClaudeProgram {
+  readonly bin: string;
+  readonly version: string;
+  readonly source: 'ENGRAM_CLAUDE_BIN' | 'PATH' | 'pinned';
+}
+
+export interface ClaudeWishes {
+  readonly claudeBin?: string | undefined;
+  readonly path: string;
+  readonly ownEnvironment: Readonly<Record<string, string>>;
+}
+
+/** Runs `--version`; gives the version, or why there is none. */
+export async function readClaudeVersion(bin: string, path: string): Promise<{ version: string } | { problem: string }> {
+  try {
+    await access(bin, constants.X_OK);
+  } catch (error) {
+    const missing = error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
+    return { problem: missing ? 'there is no such file' : 'it may not be executed' };
+  }
+  try {
+    const env = { PATH: path, HOME: tmpdir(), TERM: 'dumb', DISABLE_AUTOUPDATER: '1' };
+    const { stdout } = await run(bin, ['--version'], { env, timeout: VERSION_MS, killSignal: 'SIGKILL' });
+    const version = /\d+\.\d+\.\d+/.exec(stdout)?.[0];
+    return version === undefined ? { problem: 'it does not print a version' } : { version };
+  } catch (error) {
+    if (error instanceof Error && 'killed' in error && error.killed === true)
+      return { problem: 'it gave no answer within 4 s' };
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    return { problem: /^\d+$/.test(code) ? `it ended with exit code ${code}` : `it cannot be run (${code})` };
+  }
+}
+
+/** ENGRAM_CLAUDE_BIN, checked; undefined when it is not set. */
+export async function namedClaude({ claudeBin, path }: ClaudeWishes): Promise<ClaudeProgram | undefined> {
+  if (claudeBin === undefined) return undefined;
+  const found = await readClaudeVersion(claudeBin, path);
+  if ('version' in found)
+    return { bin: await realpath(claudeBin), version: found.version, source: 'ENGRAM_CLAUDE_BIN' };
+  throw new CliError(
+    'claude_unusable',
+    `ENGRAM_CLAUDE_BIN is ${claudeBin}, but ${found.problem}.`,
+    'point ENGRAM_CLAUDE_BIN at a working Claude Code, or unset it to use the one on PATH or the pinned one',
+  );
+}
+
+/** A working claude on PATH. */
+export async function claudeOnPath(path: string, say: (line: string) => void): Promise<ClaudeProgram | undefined> {
+  for (const folder of path.split(delimiter).filter((each) => each.startsWith('/'))) {
+    const bin = join(folder, 'claude');
+    const found = await readClaudeVersion(bin, path);
+    if ('version' in found) return { bin, version: found.version, source: 'PATH' };
+    if (found.problem !== 'there is no such file') say(`passing over ${bin}: ${found.problem}`);
+  }
+  return undefined;
+}
+
+/** The newest pinned version; fetches it when it is missing, which may take minutes. */
+export function pinnedClaude(
+  env: Readonly<Record<string, string>>,
+  say: (line: string) => void,
+): Promise<ClaudeProgram> {
+  const script = fileURLToPath(new URL('../../../scripts/fetch-agents.mjs', import.meta.url));
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, [script, 'newest'], { env: { ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+    let out = '';
+    let words = '';
+    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+      out += chunk;
+    });
+    child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+      words += chunk;
+      if (/^engram: fetching .*…$/m.test(chunk)) say(chunk.replace(/^engram: /, '').trim());
+    });
+    child.on('error', reject);
+    child.on('close', (code) => {
+      const bin = out.trim();
+      const version = /claude-(\d+\.\d+\.\d+)\//.exec(bin)?.[1];
+      if (code === 0 && version !== undefined) {
+        resolve({ bin, version, source: 'pinned' });
+        return;
+      }
+      const why = words.replace(/^engram: (fetching .*…\n)?/gm, '').trim();
+      reject(
+        new CliError(
+          'claude_unusable',
+          `Claude Code could not be fetched. ${why}`,
+          'install Claude Code yourself and put it on PATH or name it in ENGRAM_CLAUDE_BIN',
+        ),
+      );
+    });
+  });
+}
+
+export async function chooseClaude(wishes: ClaudeWishes, say: (line: string) => void): Promise<ClaudeProgram> {
+  return (
+    (await namedClaude(wishes)) ??
+    (await claudeOnPath(wishes.path, say)) ??
+    (await pinnedClaude(wishes.ownEnvironment, say))
+  );
+}

@@ -1,0 +1,182 @@
+// The only reader of the environment. Options of the command line win over ENGRAM_* variables, which
+// win over defaults. The result is frozen; when anything is wrong, every problem is named at once.
+
+import { homedir, tmpdir } from 'node:os';
+import { isAbsolute, resolve } from 'node:path';
+import { CliError } from './cli-error.js';
+
+export interface GlobalOptions {
+  readonly dataDir?: string;
+  readonly port?: string;
+  readonly host?: string;
+}
+
+export interface Config {
+  readonly dataDir: string;
+  readonly host: string;
+  readonly port: number;
+  /** A PostgreSQL server to use instead of our own. */
+  readonly databaseUrl?: string;
+  /** ENGRAM_CLAUDE_BIN, as given. */
+  readonly claudeBin?: string;
+  /** For looking up programs. */
+  readonly path: string;
+  /** Real paths are taken where it is used; empty means no `path` workspaces at all. */
+  readonly workspaceRoots: readonly string[];
+  /** How long a quiet session stays awake. */
+  readonly idleMs: number;
+  /** How long one sign of a person answering holds a question. */
+  readonly holdMs: number;
+  readonly slots: number;
+  readonly logLevel: LogLevel;
+  readonly metricsToken?: string;
+  /** What an agent may see of our environment: credentials, proxies, PATH, LANG, and what the user added. */
+  readonly agentEnvironment: Readonly<Record<string, string>>;
+  readonly credentials: 'environment' | 'none';
+  /** For programs of our own that we start: everything but what is meant for agents and this configuration. */
+  readonly ownEnvironment: Readonly<Record<string, string>>;
+  readonly colours: boolean;
+  /** ENGRAM_* variables that mean nothing here: misspelt, or of another release. */
+  readonly unknownSettings: readonly string[];
+}
+
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+const CREDENTIAL_NAMES = ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'CLAUDE_CODE_OAUTH_TOKEN'] as const;
+const PROXY_NAMES = [
+  'HTTP_PROXY',
+  'HTTPS_PROXY',
+  'NO_PROXY',
+  'ALL_PROXY',
+  'http_proxy',
+  'https_proxy',
+  'no_proxy',
+  'all_proxy',
+];
+const AGENT_NAMES = [
+  ...CREDENTIAL_NAMES,
+  'ANTHROPIC_BASE_URL',
+  ...PROXY_NAMES,
+  'NODE_EXTRA_CA_CERTS',
+  'SSL_CERT_FILE',
+  'SSL_CERT_DIR',
+  'PATH',
+  'LANG',
+  'LC_ALL',
+];
+const KNOWN_NAMES = [
+  'ENGRAM_DATA_DIR',
+  'ENGRAM_PORT',
+  'ENGRAM_HOST',
+  'ENGRAM_CLAUDE_BIN',
+  'ENGRAM_WORKSPACE_ROOTS',
+  'ENGRAM_IDLE_MS',
+  'ENGRAM_HOLD_MS',
+  'ENGRAM_SLOTS',
+  'ENGRAM_LOG_LEVEL',
+  'ENGRAM_METRICS_TOKEN',
+  'ENGRAM_AGENT_ENV',
+  'ENGRAM_SANDBOX',
+];
+
+export function readConfig(options: GlobalOptions, env: NodeJS.ProcessEnv = process.env): Config {
+  const problems: string[] = [];
+  const text = (name: string): string | undefined => {
+    const value = env[name]?.trim();
+    return value === undefined || value === '' ? undefined : value;
+  };
+  const whole = (what: string, value: string | undefined, fallback: number, least: number, most: number): number => {
+    if (value === undefined) return fallback;
+    const number = /^\d+$/.test(value) ? Number(value) : Number.NaN;
+    if (number >= least && number <= most) return number;
+    problems.push(`${what} must be a whole number from ${least} to ${most}, not "${value}"`);
+    return fallback;
+  };
+
+  const port = whole(
+    options.port === undefined ? 'ENGRAM_PORT' : '--port',
+    options.port ?? text('ENGRAM_PORT'),
+    4400,
+    0,
+    65_535,
+  );
+  const logLevel = parseLogLevel(text('ENGRAM_LOG_LEVEL'), problems);
+  const claudeBin = text('ENGRAM_CLAUDE_BIN');
+  if (claudeBin !== undefined && !isAbsolute(claudeBin) && !claudeBin.includes('/')) {
+    problems.push(`ENGRAM_CLAUDE_BIN must be a path, not "${claudeBin}"`);
+  }
+  const databaseUrl = text('DATABASE_URL');
+  if (databaseUrl !== undefined && !/^postgres(ql)?:\/\//.test(databaseUrl)) {
+    problems.push('DATABASE_URL must begin with postgres:// or postgresql://');
+  }
+  const agentNames = splitList(text('ENGRAM_AGENT_ENV'), ',');
+  for (const name of agentNames) {
+    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
+      problems.push(`ENGRAM_AGENT_ENV names "${name}", which is no variable name`);
+    else if (name.startsWith('ENGRAM_'))
+      problems.push(`ENGRAM_AGENT_ENV may not name ${name}: Engram's own settings stay outside`);
+  }
+  const roots = env.ENGRAM_WORKSPACE_ROOTS;
+  const idleMs = whole('ENGRAM_IDLE_MS', text('ENGRAM_IDLE_MS'), 30_000, 0, 86_400_000);
+  const holdMs = whole('ENGRAM_HOLD_MS', text('ENGRAM_HOLD_MS'), 120_000, 1_000, 3_600_000);
+  const slots = whole('ENGRAM_SLOTS', text('ENGRAM_SLOTS'), 16, 1, 1_000);
+  const metricsToken = text('ENGRAM_METRICS_TOKEN');
+  const dataDir = options.dataDir ?? text('ENGRAM_DATA_DIR') ?? resolve(homedir(), '.engram');
+  if (dataDir.includes('\0') || dataDir.trim() === '') problems.push('--data-dir must name a folder');
+
+  if (problems.length > 0) {
+    throw new CliError(
+      'bad_config',
+      ['The configuration is not usable:', ...problems.map((line) => `  - ${line}`)].join('\n'),
+    );
+  }
+  const agentEnvironment = pick(env, [...AGENT_NAMES, ...agentNames]);
+  return Object.freeze({
+    dataDir: resolve(dataDir),
+    host: options.host ?? text('ENGRAM_HOST') ?? '127.0.0.1',
+    port,
+    ...(databaseUrl === undefined ? {} : { databaseUrl }),
+    ...(claudeBin === undefined ? {} : { claudeBin: resolve(claudeBin) }),
+    path: env.PATH ?? '/usr/local/bin:/usr/bin:/bin',
+    workspaceRoots: roots === undefined ? [homedir(), tmpdir()] : splitList(roots, ':').map((root) => resolve(root)),
+    idleMs,
+    holdMs,
+    slots,
+    logLevel,
+    ...(metricsToken === undefined ? {} : { metricsToken }),
+    agentEnvironment,
+    credentials: CREDENTIAL_NAMES.some((name) => text(name) !== undefined) ? 'environment' : 'none',
+    ownEnvironment: withoutAgents(env),
+    colours: text('NO_COLOR') === undefined && text('TERM') !== 'dumb',
+    unknownSettings: Object.keys(env).filter((name) => name.startsWith('ENGRAM_') && !KNOWN_NAMES.includes(name)),
+  });
+}
+
+function parseLogLevel(value: string | undefined, problems: string[]): LogLevel {
+  const level = LOG_LEVELS.find((each) => each === (value ?? 'info'));
+  if (level === undefined) problems.push(`ENGRAM_LOG_LEVEL must be one of ${LOG_LEVELS.join(', ')}, not "${value}"`);
+  return level ?? 'info';
+}
+
+function splitList(value: string | undefined, separator: string): readonly string[] {
+  return (value ?? '')
+    .split(separator)
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
+}
+
+function pick(env: NodeJS.ProcessEnv, names: readonly string[]): Readonly<Record<string, string>> {
+  const found = names.flatMap((name) => {
+    const value = env[name];
+    return value === undefined || value === '' ? [] : [[name, value]];
+  });
+  return Object.freeze(Object.fromEntries(found));
+}
+
+function withoutAgents(env: NodeJS.ProcessEnv): Readonly<Record<string, string>> {
+  const entries = Object.entries(env).flatMap(([name, value]) =>
+    value === undefined || /^(ENGRAM_|ANTHROPIC_|CLAUDE)/.test(name) || name === 'DATABASE_URL' ? [] : [[name, value]],
+  );
+  return Object.freeze(Object.fromEntries(entries));
+}

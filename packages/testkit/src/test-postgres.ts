@@ -1,0 +1,32 @@
+// A real PostgreSQL in a temporary folder, for tests that need a database and nothing else.
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type PostgresConnection, startEmbeddedPostgres } from '@engram/coordinator';
+import { openRunDir } from '@engram/host-agent';
+import { type Logger, pino } from 'pino';
+
+export interface TestPostgres {
+  readonly connection: PostgresConnection;
+  readonly dataDir: string;
+  readonly log: Logger;
+  stop(): Promise<void>;
+}
+
+export async function startTestPostgres(): Promise<TestPostgres> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'engram-pg-'));
+  const runDir = await openRunDir(dataDir);
+  const log = pino({ level: 'silent' });
+  const postgres = await startEmbeddedPostgres({ dataDir, runDir, log, settings: { fsync: 'off' } });
+  return {
+    connection: postgres.connectionConfig,
+    dataDir,
+    log,
+    async stop() {
+      await postgres.stop();
+      await rm(dataDir, { recursive: true, force: true });
+      await rm(runDir, { recursive: true, force: true });
+    },
+  };
+}
