@@ -152,10 +152,15 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
       if (closing) return;
       closing = true;
       streams.close();
+      // A connection kept alive for a next request counts as open until it is told.
+      const sweep = setInterval(() => app.server.closeIdleConnections(), 50);
       const force = setTimeout(() => app.server.closeAllConnections(), CLOSE_MS);
-      app.server.closeIdleConnections();
-      await app.close();
-      clearTimeout(force);
+      try {
+        await app.close();
+      } finally {
+        clearInterval(sweep);
+        clearTimeout(force);
+      }
     },
   };
 }

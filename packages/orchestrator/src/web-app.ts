@@ -35,7 +35,7 @@ export interface WebApp {
 export async function serveWebApp(app: FastifyInstance, webRoot: string): Promise<WebApp> {
   await app.register(fastifyStatic, {
     root: webRoot,
-    allowedPath: isAppPath,
+    allowedPath: (path) => isAppPath(path) && !/\0|%00/.test(path),
     cacheControl: false,
     dotfiles: 'ignore',
     setHeaders(response, path) {
