@@ -33,6 +33,11 @@ export function openDatabase(source: ConnectionSource, poolSize: number, log: Lo
   });
   // An idle connection that the server closed is replaced at the next use.
   pool.on('error', (error) => log.warn({ err: error.message }, 'an idle database connection was lost'));
+  // One that is lost in the middle of a transaction fails that transaction's next statement; the
+  // event itself would end the process if nobody listened.
+  pool.on('connect', (client) => {
+    client.on('error', (error) => log.warn({ err: error.message }, 'a database connection was lost'));
+  });
   return {
     db: new Kysely<Record<string, never>>({ dialect: new PostgresDialect({ pool }) }),
     close: () => pool.end(),

@@ -18,7 +18,7 @@ export const LEASE_MS = 15_000;
 const lease = (ms: number) => sql`clock_timestamp() + make_interval(secs => ${ms / 1000})`;
 
 /** Something that an asleep session (alias `s`) would wake for. */
-const HAS_WORK = sql`(s.wake_asked or s.attend_until > now()
+const HAS_WORK = sql`(s.wake_asked or coalesce(s.attend_until > now(), false)
   or exists (select 1 from outbox o where o.session_id = s.id and ${WAKING} and o.id > s.failed_after))`;
 
 export async function claimSessions(

@@ -36,7 +36,6 @@ export function createListener(source: ConnectionSource, log: Logger, probeEvery
     const broken = new Promise<void>((resolve) => {
       mine.on('error', () => resolve());
       mine.on('end', () => resolve());
-      stopping.signal.addEventListener('abort', () => resolve(), { once: true });
     });
     mine.on('notification', ({ channel, payload }) => {
       for (const user of users.get(channel) ?? []) user.onMessage(payload ?? '');

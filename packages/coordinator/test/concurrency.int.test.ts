@@ -1,0 +1,173 @@
+// Many writers and readers at once, a pool of one, and a database that dies under load.
+
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Coordinator, CoordinatorError, type StoredEvent } from '../src/index.js';
+import { ada, allEvents, claimOne, type Held, makeSession, makeWaiting } from './scenes.js';
+import { startTestDatabase, type TestDatabase } from './test-database.js';
+
+let database: TestDatabase;
+
+beforeAll(async () => {
+  database = await startTestDatabase();
+});
+afterAll(() => database.stop());
+
+const message = (text: string) =>
+  ({ type: 'agent_message', run_id: 'r', message_id: 'm', role: 'assistant', text }) as const;
+const upTo = (n: number) => Array.from({ length: n }, (_, at) => at + 1);
+
+/** Reads by cursor until `done`, then once more to the tail. */
+async function follow(
+  coordinator: Coordinator,
+  id: string,
+  since: number,
+  done: () => boolean,
+): Promise<readonly StoredEvent[]> {
+  const seen: StoredEvent[] = [];
+  for (;;) {
+    const last = done();
+    const page = await coordinator.readEvents(id, seen.at(-1)?.idx ?? since, 1 + Math.floor(Math.random() * 20));
+    seen.push(...page.events);
+    if (last && (seen.at(-1)?.idx ?? since) >= page.tail) return seen;
+    if (page.events.length === 0) await delay(2);
+  }
+}
+
+describe('concurrency', () => {
+  it('leaves no hole and no double for readers at random cursors while a host and people write to one session', async () => {
+    const connection = await database.makeDatabase();
+    const [host, server, reader] = await Promise.all([1, 2, 3].map(() => database.createCoordinator({ connection })));
+    if (host === undefined || server === undefined || reader === undefined) throw new Error('three were made');
+    const session = await makeSession(server, { prompt: 'x' });
+    const held = await claimOne(host, session.id);
+    let writing = true;
+    const readers = [0, 0, 1, 2, 3].map((since) => follow(reader, session.id, since, () => !writing));
+
+    const appends = upTo(100).map((seq) =>
+      host.appendEvents(session.id, held.epoch, [{ seq, event: message(`${seq}`) }]),
+    );
+    const prompts = upTo(40).map((n) => server.acceptPrompt(session.id, { text: `${n}`, prompt_id: `p${n}`, by: ada }));
+    await Promise.all([...appends, ...prompts]);
+    writing = false;
+
+    const total = 3 + 100 + 40;
+    for (const [at, seen] of (await Promise.all(readers)).entries()) {
+      const since = [0, 0, 1, 2, 3][at] ?? 0;
+      expect(seen.map((each) => each.idx)).toEqual(upTo(total).slice(since));
+    }
+    const texts = (await allEvents(reader, session.id)).flatMap(({ event }) =>
+      event.type === 'agent_message' && 'text' in event ? [event.text] : [],
+    );
+    expect(texts).toEqual(upTo(100).map(String));
+  });
+
+  it('keeps many sessions apart when they share a flush, one refused session included', async () => {
+    const coordinator = await database.createCoordinator();
+    const sessions = await Promise.all(upTo(30).map(() => makeSession(coordinator, { prompt: 'x' })));
+    const claims = await coordinator.claimSessions('h1', 100);
+    const outcomes = await Promise.all([
+      ...claims.flatMap(({ session, epoch }) =>
+        upTo(10).map((seq) =>
+          coordinator.appendEvents(session.id, epoch, [{ seq, event: message(`${session.id} ${seq}`) }]),
+        ),
+      ),
+      coordinator.appendEvents(sessions[0]?.id ?? '', 99, [{ seq: 1, event: message('stale') }]),
+      coordinator.appendEvents(randomUUID(), 1, [{ seq: 1, event: message('nobody') }]),
+    ]);
+    expect(outcomes.filter((outcome) => !outcome.ok)).toHaveLength(2);
+    for (const { id } of sessions) {
+      const events = await allEvents(coordinator, id);
+      expect(events.map((each) => each.idx)).toEqual(upTo(13));
+      expect(events.slice(3).map(({ event }) => 'text' in event && event.text)).toEqual(
+        upTo(10).map((seq) => `${id} ${seq}`),
+      );
+    }
+  });
+
+  it('does everything with a pool of one connection: no work inside a transaction leaves its handle', async () => {
+    const coordinator = await database.createCoordinator({ poolSize: 1 });
+    const held = await makeWaiting(coordinator);
+    await coordinator.acceptAnswer(held.id, { tool_call_id: 't1', answers: { 'Which editor?': ['vi'] }, by: ada });
+    await coordinator.acceptPrompt(held.id, { text: 'x', prompt_id: 'p1', by: ada });
+    await coordinator.editPrompt(held.id, 'p1', 'y');
+    await coordinator.interrupt(held.id, ada);
+    const again = await claimOne(coordinator, held.id);
+    await coordinator.attachFacts(held.id, again.epoch);
+    await coordinator.setStatus(held.id, again.epoch, 'evicting');
+    await coordinator.releaseLease(held.id, again.epoch, 'failed');
+    await coordinator.wake(held.id);
+    await coordinator.sleep(held.id);
+    expect(await coordinator.deleteSession(held.id)).toBe(true);
+  });
+});
+
+describe('a database that dies', () => {
+  it('keeps every acknowledged prompt and event over SIGKILL, stores none twice, and goes on by itself', async () => {
+    const connection = await database.makeDatabase();
+    const host = await database.createCoordinator({ connection, leaseMs: 60_000 });
+    const server = await database.createCoordinator({ connection });
+    const sessions = await Promise.all(upTo(5).map(() => makeSession(server, { prompt: 'x' })));
+    const held: Held[] = [];
+    for (const claim of await host.claimSessions('h1', 10)) {
+      const epoch = claim.epoch;
+      const id = claim.session.id;
+      held.push({ id, epoch, seq: 0, say: async () => undefined });
+    }
+    let tails = 0;
+    const stop = server.watchSession(sessions[0]?.id ?? '', {
+      onEvents: () => (tails += 1),
+      onChunk: () => undefined,
+      onDeleted: () => undefined,
+    });
+    const acked = new Map<string, number>();
+    const accepted: string[] = [];
+    let running = true;
+    const writers = held.map(async ({ id, epoch }) => {
+      for (let seq = 1; running; seq += 1) {
+        const outcome = await host.appendEvents(id, epoch, [{ seq, event: message(`${seq}`) }]);
+        if (!outcome.ok) throw new Error(outcome.reason);
+        acked.set(id, seq);
+      }
+    });
+    const people = (async () => {
+      for (let n = 1; running; n += 1) {
+        const prompt = { text: 'x', prompt_id: `p${n}`, by: ada };
+        try {
+          await server.acceptPrompt(sessions[0]?.id ?? '', prompt);
+          accepted.push(prompt.prompt_id);
+        } catch (error) {
+          expect(error).toBeInstanceOf(CoordinatorError);
+        }
+        await delay(5);
+      }
+    })();
+    for (let round = 0; round < 3; round += 1) {
+      await delay(150);
+      await database.crashAndRestart();
+    }
+    await delay(300);
+    const before = new Map(acked);
+    await delay(300);
+    running = false;
+    await Promise.all([...writers, people]);
+    stop();
+
+    for (const { id } of held) {
+      expect(acked.get(id)).toBeGreaterThan(before.get(id) ?? 0);
+      const events = await allEvents(server, id);
+      expect(events.map((each) => each.idx)).toEqual(upTo(events.length));
+      const texts = events.flatMap(({ event }) =>
+        event.type === 'agent_message' && 'text' in event ? [event.text] : [],
+      );
+      expect(texts).toEqual(upTo(acked.get(id) ?? 0).map(String));
+    }
+    const stored = (await allEvents(server, sessions[0]?.id ?? '')).flatMap(({ event }) =>
+      event.type === 'prompt_received' && 'prompt_id' in event ? [event.prompt_id] : [],
+    );
+    for (const promptId of accepted) expect(stored).toContain(promptId);
+    expect(new Set(stored).size).toBe(stored.length);
+    expect(tails).toBeGreaterThan(0);
+  });
+});
