@@ -11,7 +11,8 @@ import { promisify } from 'node:util';
 import { CliError } from './cli-error.js';
 
 const run = promisify(execFile);
-const VERSION_MS = 4_000;
+/** A refusal must come within 5 s, all told. */
+const VERSION_MS = 3_000;
 
 export interface ClaudeProgram {
   readonly bin: string;
@@ -40,7 +41,7 @@ export async function readClaudeVersion(bin: string, path: string): Promise<{ ve
     return version === undefined ? { problem: 'it does not print a version' } : { version };
   } catch (error) {
     if (error instanceof Error && 'killed' in error && error.killed === true)
-      return { problem: 'it gave no answer within 4 s' };
+      return { problem: 'it gave no answer within 3 s' };
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
     return { problem: /^\d+$/.test(code) ? `it ended with exit code ${code}` : `it cannot be run (${code})` };
   }

@@ -10,6 +10,7 @@ export type CliErrorCode =
   | 'not_running'
   | 'api_refused'
   | 'start_failed'
+  | 'part_ended'
   | 'bad_answer';
 
 export class CliError extends Error {
