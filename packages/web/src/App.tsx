@@ -45,7 +45,11 @@ export function App() {
   const [created, setCreated] = useState<Session | undefined>();
 
   const listed = data ?? [];
-  const fresh = created !== undefined && !listed.some((s) => s.id === created.id) ? [created] : [];
+  const isListed = created !== undefined && listed.some((session) => session.id === created.id);
+  useEffect(() => {
+    if (isListed) setCreated(undefined);
+  }, [isListed]);
+  const fresh = created === undefined || isListed ? [] : [created];
   const sessions = [...fresh, ...listed];
   const ordered = groupSessions(sessions).flatMap((group) => group.sessions);
   const openId = route.name === 'session' ? route.id : undefined;

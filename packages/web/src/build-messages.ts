@@ -3,7 +3,7 @@
 // twice is still one row each; the same message twice is shown once.
 
 import type { Actor, LogEvent, SessionStatus } from './api-types.js';
-import type { Row, RunRow, RunState, ToolRow } from './conversation-rows.js';
+import type { PromptRow, Row, RunRow, RunState, ToolRow } from './conversation-rows.js';
 import { buildPromptQueue, type QueuedPrompt } from './prompt-queue.js';
 import { buildQuestionCards, isOpen, type QuestionCard } from './question-cards.js';
 import type { LiveText, SessionLog } from './session-store.js';
@@ -33,6 +33,8 @@ class Builder {
   readonly changedBy = new Set<string>();
   readonly storedText = new Map<string, string>();
   readonly prompts = new Map<string, { text: string; by: Actor }>();
+  /** Rows of prompts that are next to run. */
+  readonly placed = new Map<string, Draft<PromptRow>>();
   readonly promptTexts = new Set<string>();
   status: SessionStatus | undefined;
   deleted = false;
@@ -56,15 +58,21 @@ class Builder {
         this.status = event.to;
         return;
       case 'prompt_received':
-        if (!this.prompts.has(event.prompt_id)) this.prompts.set(event.prompt_id, { text: event.text, by: event.by });
+        if (this.prompts.has(event.prompt_id)) return;
+        this.prompts.set(event.prompt_id, { text: event.text, by: event.by });
+        this.placePrompt(event.prompt_id, event.text, event.by, key, at);
         return;
       case 'prompt_edited': {
         const prompt = this.prompts.get(event.prompt_id);
-        if (prompt !== undefined && event.summary !== undefined) prompt.text = event.summary;
+        if (prompt === undefined || event.summary === undefined) return;
+        prompt.text = event.summary;
+        const row = this.placed.get(event.prompt_id);
+        if (row !== undefined) row.text = event.summary;
         return;
       }
       case 'prompt_dequeued':
         this.prompts.delete(event.prompt_id);
+        this.unplacePrompt(event.prompt_id);
         return;
       case 'run_started':
         this.startRun(event.run_id, event.prompt_id, event.prompt_summary, key, at);
@@ -133,12 +141,18 @@ class Builder {
 
   private startRun(runId: string, promptId: string | undefined, summary: string | undefined, key: string, at: string) {
     if (this.runs.has(runId)) return;
+    const placed = promptId === undefined ? undefined : this.placed.get(promptId);
     const prompt = promptId === undefined ? undefined : this.prompts.get(promptId);
     const text = prompt?.text ?? (promptId === undefined ? undefined : summary);
-    if (text !== undefined) {
-      this.promptTexts.add(text);
-      this.rows.push({ kind: 'prompt', key: `${key}p`, text, by: prompt?.by, at, pending: false });
+    if (text !== undefined) this.promptTexts.add(text);
+    if (placed !== undefined && promptId !== undefined) {
+      placed.pending = undefined;
+      this.placed.delete(promptId);
+    } else if (text !== undefined) {
+      this.rows.push({ kind: 'prompt', key: `${key}p`, text, by: prompt?.by, at, pending: undefined });
     }
+    // What was thought to be next is not: it waits for this run and stands in the queue.
+    for (const id of [...this.placed.keys()]) this.unplacePrompt(id);
     const run: Draft<RunRow> = {
       kind: 'run',
       key,
@@ -155,6 +169,21 @@ class Builder {
     };
     this.runs.set(runId, run);
     this.rows.push(run);
+  }
+
+  /** A prompt that meets no open run stands where it was sent; any other waits in the queue. */
+  private placePrompt(promptId: string, text: string, by: Actor, key: string, at: string) {
+    if (this.placed.size > 0 || [...this.runs.values()].some((run) => run.state === 'open')) return;
+    const row: Draft<PromptRow> = { kind: 'prompt', key, text, by, at, pending: 'waking' };
+    this.placed.set(promptId, row);
+    this.rows.push(row);
+  }
+
+  private unplacePrompt(promptId: string) {
+    const row = this.placed.get(promptId);
+    if (row === undefined) return;
+    this.placed.delete(promptId);
+    this.rows.splice(this.rows.lastIndexOf(row), 1);
   }
 
   private endRun(runId: string, state: RunState, at: string) {
@@ -231,18 +260,13 @@ export function buildStored(events: readonly LogEvent[]): StoredConversation {
   const rows = [...builder.finish()];
   const openCards = [...cards.values()].filter(isOpen);
   const running = [...builder.runs.values()].some((run) => run.state === 'open');
-  const queue = buildPromptQueue(events);
-  const next = running || openCards.length > 0 ? undefined : queue[0];
-  if (next !== undefined) {
-    const { promptId, text, at } = next;
-    const by = builder.prompts.get(promptId)?.by;
-    rows.push({ kind: 'prompt', key: `p-${promptId}`, text, by, at, pending: true });
-  }
+  const stuck = builder.status === 'failed' || builder.status === 'host_lost';
+  if (stuck) for (const row of builder.placed.values()) row.pending = 'stuck';
   return {
     rows,
     cards,
     openCards,
-    queue: next === undefined ? queue : queue.slice(1),
+    queue: buildPromptQueue(events).filter(({ promptId }) => !builder.placed.has(promptId)),
     running,
     status: builder.status,
     deleted: builder.deleted,

@@ -45,19 +45,20 @@ export interface ChangeRow {
   readonly change: FileChange;
   readonly truncation: Truncation | undefined;
 }
+export interface PromptRow {
+  readonly kind: 'prompt';
+  readonly key: string;
+  readonly text: string;
+  readonly by: Actor | undefined;
+  readonly at: string;
+  /** Accepted and not running yet, with nothing before it: the agent is woken for it, or cannot start. */
+  readonly pending: 'waking' | 'stuck' | undefined;
+}
 export type Row =
   | RunRow
   | ToolRow
   | ChangeRow
-  | {
-      readonly kind: 'prompt';
-      readonly key: string;
-      readonly text: string;
-      readonly by: Actor | undefined;
-      readonly at: string;
-      /** Accepted, and nothing stands before it: the agent is being woken for it. */
-      readonly pending: boolean;
-    }
+  | PromptRow
   | {
       readonly kind: 'message';
       readonly key: string;

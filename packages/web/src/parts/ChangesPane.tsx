@@ -39,7 +39,9 @@ export function ChangesPane({ changes, onJump }: Props) {
                 <PathText path={file.path} />
                 <span className="grow" />
                 {file.created && <span className="text-muted text-[12px]">{words.change.created}</span>}
-                {file.partlyUnknown && <span className="text-muted text-[12px]">{words.changes.uncounted}</span>}
+                {file.partlyUnknown && (
+                  <span className="text-muted text-[12px] whitespace-nowrap">{words.changes.uncounted}</span>
+                )}
                 <Counts {...file} />
               </button>
             </li>

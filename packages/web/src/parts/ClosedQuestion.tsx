@@ -13,7 +13,7 @@ export function nameOfActor(actor: Actor | undefined, owner: string): string | u
 }
 
 /** "Answered by you, 14:03: PostgreSQL", "Declined", … */
-export function outcomeWords({ state }: QuestionCard, owner: string): string {
+export function outcomeWords({ state }: QuestionCard, owner: string, withAnswers = true): string {
   switch (state.status) {
     case 'waiting':
     case 'failed':
@@ -24,7 +24,7 @@ export function outcomeWords({ state }: QuestionCard, owner: string): string {
     }
     case 'answered': {
       const who = nameOfActor(state.by, owner);
-      const what = wordAnswers(state.answers);
+      const what = withAnswers ? wordAnswers(state.answers) : '';
       const time = clockTime(state.at);
       return who === undefined ? words.question.answered(time, what) : words.question.answeredBy(who, time, what);
     }
@@ -52,7 +52,8 @@ function dismissalWords(reason: string): string {
 export function ClosedQuestion({ card, owner }: { readonly card: QuestionCard; readonly owner: string }) {
   const { state, questions } = card;
   const answers = state.status === 'answered' || state.status === 'sent' ? state.answers : undefined;
-  const outcome = outcomeWords(card, owner);
+  // With several questions each shows its own answer, so the outcome need not say them again.
+  const outcome = outcomeWords(card, owner, questions.length <= 1);
   const at = state.status === 'answered' || state.status === 'dismissed' ? exactTime(state.at) : undefined;
   return (
     <div role="group" aria-label={words.question.asked} className="border-waiting-mark my-1 border-l-2 pl-3">

@@ -27,9 +27,9 @@ export function ConversationRow({ row, owner, open, onToggle }: RowProps) {
           <div className="flex items-baseline gap-2">
             <span className="font-semibold">{nameOfActor(row.by, owner) ?? words.you}</span>
             <TimeAgo at={row.at} />
-            {row.pending && (
+            {row.pending !== undefined && (
               <span role="status" className="text-muted text-[12px]">
-                {words.composer.waitsForAgent}
+                {row.pending === 'stuck' ? words.composer.waitsForStart : words.composer.waitsForAgent}
               </span>
             )}
           </div>
@@ -42,7 +42,7 @@ export function ConversationRow({ row, owner, open, onToggle }: RowProps) {
       return <RunHeading row={row} collapsed={open} onToggle={() => onToggle(row.key)} />;
     case 'message':
       return (
-        <article className="py-1" data-live={row.live || undefined}>
+        <article className="pb-1.5" data-live={row.live || undefined}>
           {row.role !== 'assistant' && <span className="text-muted text-[12px]">{words.roles[row.role]}</span>}
           <Markdown text={row.text} live={row.live} />
           {row.cutBytes > 0 && (

@@ -20,6 +20,7 @@ export function Dialog({ title, onClose, children, className = 'w-[520px]' }: Pr
     if (dialog === null || dialog.open) return;
     const before = document.activeElement;
     dialog.showModal();
+    dialog.querySelector<HTMLElement>('[data-autofocus]')?.focus();
     return () => {
       dialog.close();
       if (before instanceof HTMLElement && before.isConnected) before.focus();

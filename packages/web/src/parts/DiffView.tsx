@@ -55,7 +55,7 @@ export function DiffView({ view, cacheKey }: Props) {
   if (fileDiff === undefined) throw new Error('the stored change is not a patch');
   return (
     <WorkerPoolContextProvider poolOptions={pool} highlighterOptions={highlighter}>
-      <Virtualizer className="scroll-y max-h-[70vh] overflow-x-hidden">
+      <Virtualizer className="diff scroll-y max-h-[70vh] overflow-x-hidden">
         <FileDiff fileDiff={fileDiff} options={options} />
       </Virtualizer>
     </WorkerPoolContextProvider>

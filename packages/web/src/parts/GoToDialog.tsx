@@ -32,7 +32,7 @@ export function GoToDialog({ sessions, onClose, onGo }: Props) {
   return (
     <Dialog title={words.goTo.title} onClose={onClose}>
       <input
-        autoFocus
+        data-autofocus
         type="text"
         role="combobox"
         aria-expanded

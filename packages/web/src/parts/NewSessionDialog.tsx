@@ -80,7 +80,7 @@ export function NewSessionDialog({ sessions, onClose, onCreated }: Props) {
         <label className="flex flex-col gap-1">
           <span className="font-semibold">{text.prompt}</span>
           <textarea
-            autoFocus
+            data-autofocus
             rows={4}
             className="field field-sizing-content max-h-[40dvh] min-h-24 resize-none"
             placeholder={text.promptPlaceholder}

@@ -35,7 +35,7 @@ function whereWords({ workspace }: Session): string {
     case 'git':
       return workspace.ref === undefined ? workspace.url : `${workspace.url} @ ${workspace.ref}`;
     case 'empty':
-      return words.newSessionDialog.kinds.empty;
+      return words.header.ownFolder;
   }
 }
 
@@ -64,74 +64,86 @@ export function SessionHeader(props: Props) {
 
   const usage = usageWords(session);
   return (
-    <header className="border-line flex flex-wrap items-center gap-x-3 gap-y-0.5 border-b px-4 py-2 max-md:px-2">
-      {onShowList !== undefined && (
-        <button type="button" className="btn btn-quiet" aria-label={words.header.backToList} onClick={onShowList}>
-          <Icon name="list" />
-        </button>
-      )}
-      {editing === undefined ? (
-        <h1 className="min-w-0 shrink truncate text-[15px] font-semibold">
-          <VisibleText text={session.title === '' ? words.header.untitled : session.title} />
-        </h1>
-      ) : (
-        <input
-          // biome-ignore lint/a11y/noAutofocus: the field replaces the title the person asked to edit
-          autoFocus
-          className="field max-w-[50ch] grow"
-          aria-label={words.header.titleField}
-          value={editing}
-          onChange={(event) => setEditing(event.target.value)}
-          onBlur={saveTitle}
-          onKeyDown={(event) => {
-            if (event.key === 'Enter') saveTitle();
-            if (event.key === 'Escape') setEditing(undefined);
-          }}
-        />
-      )}
-      {session.model === DEMO_MODEL && <span className="chip">{words.demo}</span>}
-      <span
-        role="status"
-        aria-label={words.header.statusLabel}
-        className={`whitespace-nowrap text-[12.5px] ${waiting ? 'text-waiting font-semibold' : 'text-muted'}`}
-      >
-        {state}
-      </span>
-      <span className="grow" />
-      {usage !== '' && <span className="text-muted text-[12px] whitespace-nowrap max-md:hidden">{usage}</span>}
-      <button
-        type="button"
-        className="btn btn-quiet px-1.5! max-md:hidden"
-        aria-label={words.header.rename}
-        title={words.header.rename}
-        onClick={() => setEditing(session.title)}
-      >
-        <Icon name="pencil" />
-      </button>
-      <button
-        type="button"
-        className="btn btn-quiet px-1.5! max-md:hidden"
-        aria-label={words.header.delete}
-        title={words.header.delete}
-        onClick={() => setConfirming(true)}
-      >
-        <Icon name="bin" />
-      </button>
-      {onToggleChanges !== undefined && (
-        <button
-          type="button"
-          className="btn aria-pressed:bg-hover"
-          aria-pressed={changesOpen}
-          onClick={onToggleChanges}
-        >
-          {words.changes.toggle}
-        </button>
-      )}
-      <p className="text-muted basis-full truncate font-mono text-[12px]">
+    <header className="border-line border-b px-4 py-2 max-md:px-2">
+      <div className="flex items-center gap-2">
+        {onShowList !== undefined && (
+          <button
+            type="button"
+            className="btn btn-quiet px-1.5!"
+            aria-label={words.header.backToList}
+            onClick={onShowList}
+          >
+            <Icon name="list" />
+          </button>
+        )}
+        <div className="flex min-w-0 grow items-baseline gap-x-3 max-md:flex-col">
+          {editing === undefined ? (
+            <h1 className="max-w-full min-w-0 truncate text-[15px] font-semibold">
+              <VisibleText text={session.title === '' ? words.header.untitled : session.title} />
+            </h1>
+          ) : (
+            <input
+              // biome-ignore lint/a11y/noAutofocus: the field replaces the title the person asked to edit
+              autoFocus
+              className="field max-w-[50ch] grow"
+              aria-label={words.header.titleField}
+              value={editing}
+              onChange={(event) => setEditing(event.target.value)}
+              onBlur={saveTitle}
+              onKeyDown={(event) => {
+                if (event.key === 'Enter') saveTitle();
+                if (event.key === 'Escape') setEditing(undefined);
+              }}
+            />
+          )}
+          <span className="flex shrink-0 items-baseline gap-2">
+            <span
+              role="status"
+              aria-label={words.header.statusLabel}
+              className={`whitespace-nowrap text-[12.5px] ${waiting ? 'text-waiting font-semibold' : 'text-muted'}`}
+            >
+              {state}
+            </span>
+            {session.model === DEMO_MODEL && <span className="chip">{words.demo}</span>}
+          </span>
+        </div>
+        {usage !== '' && <span className="text-muted text-[12px] whitespace-nowrap max-md:hidden">{usage}</span>}
+        <span className="flex shrink-0 gap-1">
+          <button
+            type="button"
+            className="btn btn-quiet px-1.5!"
+            aria-label={words.header.rename}
+            title={words.header.rename}
+            onClick={() => setEditing(session.title)}
+          >
+            <Icon name="pencil" />
+          </button>
+          <button
+            type="button"
+            className="btn btn-quiet px-1.5!"
+            aria-label={words.header.delete}
+            title={words.header.delete}
+            onClick={() => setConfirming(true)}
+          >
+            <Icon name="bin" />
+          </button>
+          {onToggleChanges !== undefined && (
+            <button
+              type="button"
+              className="btn aria-pressed:bg-hover"
+              aria-pressed={changesOpen}
+              onClick={onToggleChanges}
+            >
+              {words.changes.toggle}
+            </button>
+          )}
+        </span>
+      </div>
+      <p className="text-muted truncate font-mono text-[12px] max-md:px-1">
         <VisibleText text={whereWords(session)} />
       </p>
       {error !== undefined && (
-        <p role="alert" className="text-danger basis-full text-[12.5px]">
+        <p role="alert" className="text-danger text-[12.5px]">
           {error}
         </p>
       )}

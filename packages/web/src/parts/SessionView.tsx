@@ -18,6 +18,7 @@ import { ErrorBoundary } from './ErrorBoundary.js';
 import { QuestionDock } from './QuestionDock.js';
 import { SessionHeader } from './SessionHeader.js';
 import { DEMO_MODEL } from './SessionList.js';
+import { StoppedLine } from './StoppedLine.js';
 
 interface Props {
   readonly session: Session;
@@ -71,7 +72,7 @@ export function SessionView({ session, changesOpen, onChangesOpen, onShowList }:
     waiting,
     pendingWork:
       view.queue.length > 0 ||
-      view.rows.some((row) => row.kind === 'prompt' && row.pending) ||
+      view.rows.some((row) => row.kind === 'prompt' && row.pending === 'waking') ||
       view.openCards.some((card) => card.state.status === 'sent'),
   });
   const tab = phone && changesOpen ? 'changes' : 'conversation';
@@ -95,6 +96,7 @@ export function SessionView({ session, changesOpen, onChangesOpen, onShowList }:
         {session.model === DEMO_MODEL && (
           <p className="text-muted border-line border-b px-4 py-1 text-[12.5px]">{words.demoBanner}</p>
         )}
+        <StoppedLine sessionId={session.id} status={view.status ?? session.status} />
         <ConnectionLine connection={connection} onRetry={retryNow} />
         {phone && (
           <div role="tablist" className="border-line flex border-b px-2">
