@@ -158,7 +158,12 @@ export function App() {
         </Dialog>
       )}
       {dialog === 'new' && (
-        <NewSessionDialog sessions={sessions} onClose={() => setDialog('none')} onCreated={onCreated} />
+        <NewSessionDialog
+          sessions={sessions}
+          defaultPath={status?.default_workspace}
+          onClose={() => setDialog('none')}
+          onCreated={onCreated}
+        />
       )}
       {dialog === 'goTo' && (
         <GoToDialog

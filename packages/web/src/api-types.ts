@@ -68,8 +68,11 @@ export interface ServerStatus {
   readonly version: string;
   readonly credentials: 'environment' | 'none';
   readonly demo: boolean;
+  readonly you: Actor;
   readonly isolation?: string;
   readonly claude_version?: string;
+  /** Where a session in a folder starts when nothing else is said. */
+  readonly default_workspace?: string;
 }
 
 export type CoordinatorEvent =

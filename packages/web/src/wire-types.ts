@@ -8,6 +8,7 @@ export type {
   FileChanged,
   KnownHarnessEvent,
   PatchHunk,
+  PatchKind,
   Question,
   Truncation,
 } from '@engram/harness-proto';

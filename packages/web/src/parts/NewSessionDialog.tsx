@@ -13,6 +13,7 @@ const KINDS = ['path', 'git', 'empty'] as const;
 
 interface Props {
   readonly sessions: readonly Session[];
+  readonly defaultPath: string | undefined;
   readonly onClose: () => void;
   readonly onCreated: (session: Session) => void;
 }
@@ -27,11 +28,11 @@ export function recentWorkspaces(sessions: readonly Session[], kind: 'path' | 'g
   return [...found].slice(0, 6);
 }
 
-export function NewSessionDialog({ sessions, onClose, onCreated }: Props) {
+export function NewSessionDialog({ sessions, defaultPath, onClose, onCreated }: Props) {
   const lastUsed = sessions.find(({ workspace }) => workspace.kind !== 'empty')?.workspace;
   const [prompt, setPrompt] = useState('');
   const [kind, setKind] = useState<Workspace['kind']>(lastUsed?.kind ?? 'path');
-  const [path, setPath] = useState(lastUsed?.kind === 'path' ? lastUsed.path : '');
+  const [path, setPath] = useState(lastUsed?.kind === 'path' ? lastUsed.path : (defaultPath ?? ''));
   const [url, setUrl] = useState(lastUsed?.kind === 'git' ? lastUsed.url : '');
   const [ref, setRef] = useState('');
   const [model, setModel] = useState('');
