@@ -83,7 +83,8 @@ function describeEdit(input: JsonRecord, output: JsonRecord): FileChange | undef
   const own = parseStructuredPatch(output.structuredPatch);
   const before = asString(output.originalFile) ?? asString(output.originalFileContents);
   if (own && own.hunks.length > 0) {
-    const isNew = before === undefined && edits.length === 1 && edits[0]?.old === '';
+    // The result calls a missing file ''; an empty one looks the same and is rarer.
+    const isNew = !before && edits.length === 1 && edits[0]?.old === '';
     return patchChange(isNew ? 'create' : 'update', own);
   }
   const after = before === undefined ? undefined : applyEdits(before, edits);

@@ -46,7 +46,7 @@ export function parseStructuredPatch(value: unknown): LinePatch | undefined {
 export function patchOfNewFile(content: string): LinePatch {
   const lines = splitLines(content).map((line) => `+${line}`);
   if (content !== '' && !content.endsWith('\n')) lines.push(NO_NEWLINE);
-  return toPatch(lines.length === 0 ? [] : [toHunk(0, 1, lines)], false);
+  return toPatch(lines.length === 0 ? [] : [toHunk(1, 1, lines)], false);
 }
 
 /** Old text → new text, in bounded time. */
@@ -85,15 +85,18 @@ function splitLines(text: string): string[] {
   return lines;
 }
 
-/** Lengths follow from the lines, whatever a header said. */
+/**
+ * Lengths follow from the lines, whatever a header said. Starts are those of the first line; a side
+ * without lines names the line before, 0 in an empty file, as unified diffs do.
+ */
 function toHunk(oldStart: number, newStart: number, lines: readonly string[]): PatchHunk {
   const removed = countStarts(lines, '-');
   const added = countStarts(lines, '+');
   const kept = countStarts(lines, ' ');
   return {
-    old_start: oldStart,
+    old_start: kept + removed === 0 ? Math.max(0, oldStart - 1) : oldStart,
     old_lines: kept + removed,
-    new_start: newStart,
+    new_start: kept + added === 0 ? Math.max(0, newStart - 1) : newStart,
     new_lines: kept + added,
     lines,
   };
@@ -157,7 +160,8 @@ function hunkBytes(hunk: PatchHunk): number {
 function splitHunk(hunk: PatchHunk): PatchHunk[] {
   if (hunkBytes(hunk) <= PIECE_BYTES) return [hunk];
   const pieces: PatchHunk[] = [];
-  let { old_start: oldStart, new_start: newStart } = hunk;
+  let oldStart = hunk.old_lines === 0 ? hunk.old_start + 1 : hunk.old_start;
+  let newStart = hunk.new_lines === 0 ? hunk.new_start + 1 : hunk.new_start;
   let lines: string[] = [];
   let size = 0;
   const flush = () => {

@@ -3,7 +3,7 @@
 
 import type { Notice, Usage } from '@engram/harness-proto';
 import type { ApiError, ClaudeResult, ClaudeSystem } from './claude-message.js';
-import { asNumber } from './json-guards.js';
+import { asNumber, asString } from './json-guards.js';
 import { cutText } from './text-caps.js';
 
 const NOTICE_BYTES = 4096;
@@ -47,10 +47,13 @@ export function noticeOfResult(
   const said = result.result || result.errors.join('\n') || result.subtype;
   if (result.terminal_reason === 'api_error' || result.subtype === 'success' || apiError) {
     const status = result.api_error_status ?? apiError?.status;
-    const isAuth = status === 401 || status === 403 || apiError?.kind === 'authentication_failed';
-    return notice('error', isAuth ? 'auth_error' : 'api_error', said, runId);
+    return notice('error', isAuthError(status, apiError?.kind) ? 'auth_error' : 'api_error', said, runId);
   }
   return notice('error', 'agent_error', said, runId);
+}
+
+function isAuthError(status: number | undefined, kind: string | undefined): boolean {
+  return status === 401 || status === 403 || kind === 'authentication_failed';
 }
 
 /** The CLI ended because it has no conversation of the id it was to resume. */
@@ -66,6 +69,11 @@ export function noticeOfSystem(message: ClaudeSystem, runId: string): Notice | u
       // Told once per series, not at each attempt.
       if (asNumber(message.fields.attempt) !== 1) return undefined;
       const status = asNumber(message.fields.error_status);
+      if (isAuthError(status, asString(message.fields.error))) {
+        // The CLI goes on trying for minutes; the person can act at once.
+        const text = 'The model API refused the credentials; the agent tries again before it gives up.';
+        return notice('warning', 'auth_error', text, runId);
+      }
       const why = status === undefined ? 'did not answer' : `answered ${status}`;
       return notice('warning', 'api_retry', `The model API ${why}; the agent tries again.`, runId);
     }

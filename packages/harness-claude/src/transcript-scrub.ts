@@ -4,6 +4,9 @@
 //   asking ← marker ← [narration ← duplicate question ← its hook lines] ← last-prompt
 //                     └────────────── removed ───────────────────────┘
 //
+// Newer CLIs also keep a record of each request; one behind the marker tells them that the parked
+// call is over (2.1.332 then never fires the hook again), so those go as well.
+//
 // It declines, with a reason, whenever something real would be lost or the file is not understood:
 // the answer then goes out as a message. The line that holds the question is never removed.
 
@@ -12,6 +15,7 @@ import { QUESTION_TOOL } from './question-input.js';
 import {
   hasDeferredMarker,
   hasToolResult,
+  isDeferredMarker,
   isMadeByCli,
   isPrompt,
   messageId,
@@ -74,8 +78,10 @@ function findRemoved(
     }
     removed.add(i);
   }
+  const marker = transcript.lines.findIndex((line) => isDeferredMarker(line, toolUseId));
   for (const [i, line] of transcript.lines.entries()) {
     if (i <= at) continue;
+    if (i > marker && isRequestRecord(line)) removed.add(i);
     if (line.kind === 'user') {
       const verdict = judgeUserLine(line, removedCalls, toolUseId);
       if (verdict === 'remove') removed.add(i);
@@ -86,6 +92,10 @@ function findRemoved(
     }
   }
   return removed;
+}
+
+function isRequestRecord(line: TranscriptLine): boolean {
+  return asString(line.record?.type)?.startsWith('api-request') ?? false;
 }
 
 function judgeUserLine(

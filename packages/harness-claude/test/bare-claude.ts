@@ -24,7 +24,11 @@ export interface HookCall {
   readonly name: string;
   readonly input: unknown;
 }
-export type HookReply = { readonly permissionDecision: 'defer' | 'allow' | 'deny'; readonly updatedInput?: unknown };
+export type HookReply = {
+  readonly permissionDecision: 'defer' | 'allow' | 'deny';
+  readonly updatedInput?: unknown;
+  readonly permissionDecisionReason?: string;
+};
 
 export interface Stage {
   readonly root: string;
@@ -114,6 +118,7 @@ export async function openStage(version: string, modelUrl: string): Promise<Stag
           ANTHROPIC_API_KEY: 'sk-ant-made-up-0000000000000000',
           CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
           DISABLE_AUTOUPDATER: '1',
+          CLAUDE_CODE_MAX_RETRIES: '1',
         },
       });
       const claude = watch(child);

@@ -159,6 +159,21 @@ describe('file changes without a patch of their own', () => {
     expect(found?.type === 'patch' && found.hunks[0]?.lines).toContain('-a\r');
   });
 
+  it('names a file made by an edit as made, and one emptied as changed', () => {
+    const make = { file_path: '/workspace/a.txt', old_string: '', new_string: 'x\n' };
+    const patch = [{ oldStart: 1, oldLines: 0, newStart: 1, newLines: 1, lines: ['+x'] }];
+    expect(change('Edit', make, { originalFile: '', structuredPatch: patch })).toMatchObject({
+      kind: 'create',
+      hunks: [{ old_start: 0, old_lines: 0, new_start: 1, new_lines: 1 }],
+    });
+    const empty = { file_path: '/workspace/a.txt', content: '' };
+    expect(change('Write', empty, { type: 'update', content: '', originalFile: 'x\n' })).toMatchObject({
+      kind: 'overwrite',
+      hunks: [{ old_start: 1, old_lines: 1, new_start: 0, new_lines: 0, lines: ['-x'] }],
+    });
+    expect(change('Write', empty, { type: 'create', content: '' })).toMatchObject({ kind: 'create', hunks: [] });
+  });
+
   it('applies the edits of a MultiEdit in order', () => {
     const multi = {
       file_path: '/workspace/a.txt',

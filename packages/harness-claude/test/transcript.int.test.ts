@@ -23,7 +23,7 @@ import {
   readTranscript,
   scrubTranscriptFile,
 } from '../src/transcript-file.js';
-import { openStage, type Stage } from './bare-claude.js';
+import { type HookReply, openStage, type Stage } from './bare-claude.js';
 import { VERSIONS } from './fixture-streams.js';
 
 const PLACEHOLDER = '[Tool result missing due to internal error]';
@@ -40,6 +40,10 @@ const QUESTION = {
 const ANSWERS = { 'Which answers?': ['Yes, always', 'Yes'] };
 const EXPECTED = '"Yes, always", Yes';
 
+/** The CLI writes in batches: a line is in the file some ten milliseconds after stdout shows it. */
+const WRITTEN_MS = 400;
+const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+
 const isResult = (message: ClaudeMessage): message is ClaudeResult =>
   message.type === 'result' && message.num_turns > 0;
 const isDeferred = (message: ClaudeMessage): message is ClaudeResult =>
@@ -55,6 +59,11 @@ beforeAll(async () => {
     scenarios: {
       CLEAN: [{ blocks: [ask(QUESTION)] }, echo],
       POISON: [{ blocks: [ask(QUESTION)], beforeDelta: 400, beforeStop: 400 }, narrate],
+      POISON_TWICE: [
+        { blocks: [ask(QUESTION)], beforeDelta: 400, beforeStop: 400 },
+        { blocks: [text('Let me ask again.'), ask({ ...QUESTION, question: 'Again?' })] },
+        narrate,
+      ],
       BACKGROUND: [
         { blocks: [tool('Bash', { command: 'sleep 2; echo bg', description: 'bg', run_in_background: true })] },
         { blocks: [ask(QUESTION)] },
@@ -89,9 +98,11 @@ async function park(
   version: string,
   scenario: string,
   done: (results: readonly ClaudeResult[]) => boolean,
+  decide: (fired: number) => HookReply = () => ({ permissionDecision: 'defer' }),
 ): Promise<Parked> {
   const at = await openStage(version, model.url);
   stage = at;
+  at.decide = () => decide(at.fires.length);
   const claude = at.start();
   claude.send(`[[${scenario}]] go`);
   const result = await claude.wait(isDeferred);
@@ -118,7 +129,7 @@ async function answer(parked: Parked): Promise<LogEntry> {
   const request = await model.waitForRequest((entry) => entry.n > before && entry.tools.length > 0, 30_000);
   await claude.wait(isResult);
   await claude.end();
-  expect(parked.at.fires.slice(fired).map((call) => call.id)).toEqual([parked.callId]);
+  expect(parked.at.fires[fired]?.id).toBe(parked.callId);
   return request;
 }
 
@@ -155,6 +166,7 @@ describe.each(VERSIONS)('transcripts of the real %s', (version) => {
     const claude = at.start();
     claude.send('[[CLEAN]] go');
     const result = await claude.wait(isDeferred);
+    await sleep(WRITTEN_MS);
     await claude.kill();
     const call = result.deferred_tool_use;
     if (!call) throw new Error('nothing deferred');
@@ -185,6 +197,7 @@ describe.each(VERSIONS)('transcripts of the real %s', (version) => {
     await claude.wait(
       (message): message is ClaudeMessage => startedStreaming(message) && claude.messages.indexOf(message) >= streamed,
     );
+    await sleep(WRITTEN_MS);
     await claude.kill();
     const transcript = await readTranscript(await transcriptPath(at, sessionId));
     expect(hasUserLine(transcript, done)).toBe(true);
@@ -217,6 +230,21 @@ describe('a run that 2.1.183 poisoned', () => {
     const request = await answer(parked);
     expect(toldFor(request, parked.callId)).toContain(EXPECTED);
     expect(JSON.stringify(request.messages)).not.toContain(PLACEHOLDER);
+  });
+
+  it('carries the answer also when a second question was denied in between', async () => {
+    const parked = await park(
+      '2.1.183',
+      'POISON_TWICE',
+      (results) => results.length > 0,
+      (fired) => ({ permissionDecision: fired === 1 ? 'defer' : 'deny', permissionDecisionReason: 'one at a time' }),
+    );
+    expect(parked.callId).toBe(parked.at.fires[0]?.id);
+    const scrubbed = await scrubTranscriptFile(parked.path, parked.callId);
+    expect(scrubbed.ok && scrubbed.removed).toBeGreaterThanOrEqual(3);
+    const request = await answer(parked);
+    expect(toldFor(request, parked.callId)).toContain(EXPECTED);
+    expect(JSON.stringify(request.messages)).not.toMatch(/Again\?|one at a time|Tool result missing/);
   });
 
   it('loses the answer without the scrub: the reason it exists', async () => {

@@ -211,6 +211,13 @@ describe('scrubbing', () => {
     expect(found.ok && fromBytes(found.bytes)).toEqual(rows.slice(0, 5));
   });
 
+  it('removes the records of requests behind the marker, which would keep the hook from firing', () => {
+    const request = { type: 'api-request', requestId: 'r', shapeHash: 'x' };
+    const rows = [request, ...asked, { type: 'api-request-blob' }, request, narration, { type: 'cost-state' }];
+    const found = scrubTranscript(toBytes(rows), 'q1');
+    expect(found.ok && fromBytes(found.bytes)).toEqual([request, ...asked, { type: 'cost-state' }]);
+  });
+
   it('keeps torn and foreign lines byte for byte (RES-06)', () => {
     const torn = '{"type":"user","uu{"parentUuid":null,"uuid":"u2"}';
     const foreign = '{ "type": "new-thing",\t"x": "\\u0041\u2028" }';

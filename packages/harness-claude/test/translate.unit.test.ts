@@ -283,6 +283,15 @@ describe('the end of a turn', () => {
     expect(events.filter((e) => e.type === 'notice' && e.code === 'api_retry')).toHaveLength(1);
   });
 
+  it('says at the first refusal that the credentials are wrong', () => {
+    const { events } = run(fixtureMessages('2.1.332', 'inv-error-E401'));
+    const notices = events.filter((e) => e.type === 'notice');
+    expect(notices.map((n) => [n.level, n.code])).toEqual([
+      ['warning', 'auth_error'],
+      ['error', 'auth_error'],
+    ]);
+  });
+
   it('says that the conversation was condensed', () => {
     const { events } = run(fixtureMessages('2.1.332', 'inv-compact'));
     expect(events.filter((e) => e.type === 'notice')).toMatchObject([{ level: 'info', code: 'context_compacted' }]);
