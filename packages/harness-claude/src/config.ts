@@ -18,6 +18,8 @@ export interface HarnessConfig {
   readonly interruptMs: number;
   /** A first hook is denied after this: well before the CLI's own timeout, which would let the call pass. */
   readonly gateMs: number;
+  /** So long a question waits for calls behind it that may be waiting for the question. */
+  readonly blockedMs: number;
   readonly settleMs: number;
   /** Without a host for so long the agent is ended. */
   readonly unreachableMs: number;
@@ -41,6 +43,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): HarnessConfig 
     hookSilenceMs: ms('ENGRAM_HOOK_SILENCE_MS', 30_000),
     interruptMs: ms('ENGRAM_INTERRUPT_MS', 10_000),
     gateMs: HOOK_TIMEOUT_S * 1000 - HOUR_MS,
+    blockedMs: ms('ENGRAM_BLOCKED_MS', 5000),
     settleMs: ms('ENGRAM_SETTLE_MS', 100),
     unreachableMs: ms('ENGRAM_UNREACHABLE_MS', 10 * MINUTE_MS),
     bridgeArgv: [process.execPath, fileURLToPath(new URL('./main.js', import.meta.url)), 'hook-bridge'],

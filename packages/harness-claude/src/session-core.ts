@@ -3,7 +3,16 @@
 // (session-pump). Pure; run ids come in with the input.
 
 import { assertNever, type HarnessEvent, type KnownHarnessCommand } from '@engram/harness-proto';
-import { CLOSED_GATE, type Gate, gateCallResult, gateFired, gateFireLost, gateMessageStopped } from './defer-gate.js';
+import {
+  CLOSED_GATE,
+  callOrder,
+  type Gate,
+  gateCallResult,
+  gateFired,
+  gateFireLost,
+  gateMessageStopped,
+  gateOverdue,
+} from './defer-gate.js';
 import {
   type Fire,
   type HookReply,
@@ -68,7 +77,7 @@ export type SessionInput =
       readonly type: 'call_seen';
       readonly messageId: string;
       readonly toolCallId: string;
-      readonly isQuestion: boolean;
+      readonly toolName: string;
     }
   | {
       readonly type: 'call_result';
@@ -81,7 +90,6 @@ export type SessionInput =
       readonly type: 'hook_fired';
       readonly fireId: string;
       readonly toolCallId: string;
-      readonly isQuestion: boolean;
       readonly input: unknown;
     }
   | { readonly type: 'fire_lost'; readonly fireId: string }
@@ -98,7 +106,7 @@ export type SessionInput =
   | { readonly type: 'parked'; readonly resumable: boolean }
   | { readonly type: 'line_checked'; readonly trace: LineTrace };
 
-export type TimerName = 'hook_silent' | 'hold' | 'interrupt' | 'gate';
+export type TimerName = 'hook_silent' | 'hold' | 'interrupt' | 'gate' | 'blocked';
 
 export type SessionEffect =
   | { readonly type: 'emit'; readonly event: HarnessEvent }
@@ -177,7 +185,7 @@ function apply(draft: SessionDraft, input: SessionInput) {
       draft.set({ gate: gateMessageStopped(gate) });
       return draft.tryGate();
     case 'call_seen':
-      return draft.callSeen(input.messageId, input.toolCallId, input.isQuestion);
+      return draft.callSeen(input.messageId, input.toolCallId, callOrder(input.toolName));
     case 'call_result':
       draft.set({ gate: gateCallResult(gate, input.toolCallId) });
       draft.callResult(input.toolCallId, input.isError, input.text);
@@ -194,6 +202,7 @@ function apply(draft: SessionDraft, input: SessionInput) {
       }
       draft.set({ gate: gateFired(gate, input) });
       draft.push({ type: 'set_timer', name: 'gate' });
+      draft.push({ type: 'set_timer', name: 'blocked' });
       return draft.tryGate();
     }
     case 'fire_lost':
@@ -217,7 +226,7 @@ function apply(draft: SessionDraft, input: SessionInput) {
 }
 
 function applyTimer(draft: SessionDraft, name: TimerName) {
-  const { question, runs } = draft.state;
+  const { question, runs, gate } = draft.state;
   switch (name) {
     case 'hook_silent': {
       const silent =
@@ -230,6 +239,9 @@ function applyTimer(draft: SessionDraft, name: TimerName) {
       return draft.useQuestion(stepQuestion(question, { type: 'hold_ended' }));
     case 'interrupt':
       return draft.useRuns(stepRun(runs, { type: 'interrupt_overdue' }));
+    case 'blocked':
+      draft.set({ gate: gateOverdue(gate) });
+      return draft.tryGate();
     case 'gate':
       return draft.releaseGate('Your question could not be shown yet. Ask it again.');
     default:

@@ -5,10 +5,12 @@ import { type Answers, assertNever, type HarnessEvent, type OpenQuestion } from 
 import { isUsableAnswer } from './answer-check.js';
 import { SIBLING_DENIAL } from './answer-text.js';
 import {
+  type CallOrder,
   CLOSED_GATE,
   decideGate,
   gateCallSeen,
   gateDenied,
+  gateDropped,
   gateFireLost,
   gateMessageStarted,
   gateUnreplied,
@@ -24,6 +26,8 @@ import { finishSession } from './session-pump.js';
 import { verdictCarried } from './verdict-proof.js';
 
 const CONSUMED_KEPT = 50;
+const ASK_ALONE =
+  'The user has not seen this question: the other calls of your message wait for it. Ask it again, alone, when they are done.';
 const ASK_AGAIN = 'The question could not be shown to the user. Ask it again.';
 
 export class SessionDraft {
@@ -141,9 +145,9 @@ export class SessionDraft {
     this.useRuns(stepRun(this.state.runs, { type: 'turn_began', runId: this.runId }));
   }
 
-  callSeen(messageId: string, toolCallId: string, isQuestion: boolean) {
+  callSeen(messageId: string, toolCallId: string, order: CallOrder) {
     this.turnBegan();
-    this.set({ gate: gateCallSeen(this.state.gate, messageId, toolCallId, isQuestion) });
+    this.set({ gate: gateCallSeen(this.state.gate, messageId, toolCallId, order) });
     this.tryGate();
   }
 
@@ -159,6 +163,14 @@ export class SessionDraft {
     switch (decision.type) {
       case 'wait':
         return;
+      case 'deny_blocking':
+        for (const fire of decision.fires) {
+          this.deny(fire.fireId, ASK_ALONE);
+          const message =
+            'The agent asked a question with changes behind it in one go. It is told to ask again afterwards.';
+          this.notice('info', 'question_withdrawn', message, fire.toolCallId);
+        }
+        return this.set({ gate: gateDropped(gate, decision.fires) });
       case 'deny_siblings':
         for (const fire of decision.fires) this.deny(fire.fireId, SIBLING_DENIAL);
         return this.set({ gate: gateDenied(gate, decision.fires) });
@@ -193,6 +205,7 @@ export class SessionDraft {
     for (const fire of gateUnreplied(this.state.gate)) this.deny(fire.fireId, reason);
     this.set({ gate: CLOSED_GATE });
     this.push({ type: 'clear_timer', name: 'gate' });
+    this.push({ type: 'clear_timer', name: 'blocked' });
   }
 
   turnResult(result: TurnResult) {
@@ -256,7 +269,8 @@ export class SessionDraft {
 
   agentExited(reason: string) {
     this.set({ agent: 'absent', gate: CLOSED_GATE });
-    for (const name of ['hook_silent', 'hold', 'interrupt', 'gate'] as const) this.push({ type: 'clear_timer', name });
+    for (const name of ['hook_silent', 'hold', 'interrupt', 'gate', 'blocked'] as const)
+      this.push({ type: 'clear_timer', name });
     const inDoubt = this.state.question.status === 'deferring';
     this.useQuestion(stepQuestion(this.state.question, { type: 'agent_exited' }));
     // Whether the run ended with a question is seen in the transcript first.

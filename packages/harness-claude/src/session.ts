@@ -86,6 +86,7 @@ class Session {
         hook_silent: config.hookSilenceMs,
         interrupt: config.interruptMs,
         gate: config.gateMs,
+        blocked: config.blockedMs,
       },
       (name) => this.dispatch({ type: 'timer', name }),
     );
@@ -238,6 +239,8 @@ class Session {
   }
 
   private reply(fire: Fire, reply: HookReply) {
+    // A question that is taken back by us hides nothing of what the model says next.
+    if (reply.type === 'deny' && this.state.question.status === 'none') this.teller.textResumed();
     const decision = toHookDecision(reply, this.asked.get(fire.fireId));
     this.asked.delete(fire.fireId);
     this.log.info(
@@ -282,7 +285,7 @@ class Session {
     }
     this.asked.set(fireId, input);
     this.teller.questionNoted(toolCallId);
-    this.dispatch({ type: 'hook_fired', fireId, toolCallId, isQuestion: true, input });
+    this.dispatch({ type: 'hook_fired', fireId, toolCallId, input });
   }
 
   private onExit(exit: AgentExit) {

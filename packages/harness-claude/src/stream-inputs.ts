@@ -33,9 +33,11 @@ export function toSessionInputs(message: ClaudeMessage, messageId: string): Stre
       }
       if (event.type === 'message_stop') return { messageId, inputs: [{ type: 'message_stopped' }] };
       if (event.type !== 'tool_use_start') return none;
-      const isQuestion = event.name === QUESTION_TOOL;
       const of = message.message_id ?? messageId;
-      return { messageId, inputs: [{ type: 'call_seen', messageId: of, toolCallId: event.id, isQuestion }] };
+      return {
+        messageId,
+        inputs: [{ type: 'call_seen', messageId: of, toolCallId: event.id, toolName: event.name }],
+      };
     }
     case 'assistant': {
       if (message.parent_tool_use_id !== undefined || message.synthetic) return none;
@@ -46,7 +48,7 @@ export function toSessionInputs(message: ClaudeMessage, messageId: string): Stre
                 type: 'call_seen',
                 messageId: message.message_id,
                 toolCallId: block.id,
-                isQuestion: block.name === QUESTION_TOOL,
+                toolName: block.name,
               },
             ]
           : [],
