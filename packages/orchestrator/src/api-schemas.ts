@@ -3,7 +3,7 @@
 
 import type { PendingQuestion as DeskPendingQuestion, Session as DeskSession } from '@engram/coordinator';
 import { z } from 'zod';
-import { Answers, Question, SessionStatus, StoredEventJson } from './event-schemas.js';
+import { Question, SessionStatus, StoredEventJson } from './event-schemas.js';
 import { ClientId, oneLine, spokenText, storableText } from './input-schemas.js';
 
 const timestamp = z.string().meta({ format: 'date-time' });
@@ -170,6 +170,3 @@ export const AnswerInput = z.object({
     .meta({ description: 'Every question by its text, each with its labels or free text. See Answers.' }),
 });
 export const DismissInput = z.object({ reason: storableText(2000).exactOptional() });
-
-// Kept as a named component although only events hold it.
-export { Answers };

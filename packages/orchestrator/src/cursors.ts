@@ -24,3 +24,8 @@ export function startCursor(since: string | undefined, lastEventIds: readonly st
   const header = lastEventIds[0] === '' ? undefined : lastEventIds[0];
   return Math.max(parseCursor('since', since) ?? 0, parseCursor('Last-Event-ID', header) ?? 0);
 }
+
+/** For lists: their cursors are opaque. */
+export function invalidPageCursor(): Problem {
+  return new Problem('invalid_cursor', { detail: 'cursor: use the next_cursor of the page before, unchanged.' });
+}

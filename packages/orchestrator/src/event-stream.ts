@@ -6,14 +6,18 @@
 //   replaying ─(tail reached)─► live ─(news)─► reads on …   any ─(deleted, closed, stalled)─► ended
 
 import type { ServerResponse } from 'node:http';
-import type { FeedViewer, Frame, SessionFeed } from './session-feed.js';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { FeedViewer, Frame, FramePage, SessionFeed } from './session-feed.js';
 import { encodeDeleted, encodeLagged, HEARTBEAT, STREAM_HEAD } from './sse-frames.js';
+import { isUnavailable } from './to-problem.js';
 
 export interface StreamMeters {
   chunkDropped(): void;
   lagged(): void;
 }
 
+/** Between two looks at a database that is away. The viewer keeps its stream and hears heartbeats. */
+const RETRY_MS = 500;
 /** A reader that takes nothing for this long is cut off; it comes back with its cursor. */
 const STALL_MS = 60_000;
 const BATCH_CHARS = 64 * 1024;
@@ -54,8 +58,10 @@ export class EventStream implements FeedViewer {
       if (this.#ended) return;
       if (this.#dropped) this.#tellLagged(this.#cursor);
       const seen = this.#feed.version;
-      const { frames, tail } = await this.#feed.framesAfter(this.#cursor);
+      const page = await this.#read();
       if (this.#ended) return;
+      if (page === undefined) continue;
+      const { frames, tail } = page;
       if (first && this.#cursor > tail && tail > 0) {
         this.#cursor = tail;
         this.#tellLagged(tail);
@@ -99,6 +105,17 @@ export class EventStream implements FeedViewer {
     if (this.#ended) return;
     if (!this.#response.writableNeedDrain) this.#write(HEARTBEAT);
     else if (this.#stalledSince !== undefined && now - this.#stalledSince > STALL_MS) this.#response.destroy();
+  }
+
+  /** Undefined after a pause when the database is away. */
+  async #read(): Promise<FramePage | undefined> {
+    try {
+      return await this.#feed.framesAfter(this.#cursor);
+    } catch (error) {
+      if (!isUnavailable(error)) throw error;
+      await pause(RETRY_MS);
+      return undefined;
+    }
   }
 
   async #send(frames: readonly Frame[]): Promise<void> {

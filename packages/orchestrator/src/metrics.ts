@@ -9,7 +9,8 @@ import type { StreamMeters } from './event-stream.js';
 export interface DoorMetrics {
   readonly streams: StreamMeters;
   readonly contentType: string;
-  requestDone(route: string, method: string, status: number, seconds: number): void;
+  /** Without seconds for a stream, whose length says nothing. */
+  requestDone(route: string, method: string, status: number, seconds: number | undefined): void;
   watchStreams(counts: () => { readonly streams: number; readonly feeds: number }): void;
   render(): Promise<string>;
 }
@@ -82,7 +83,7 @@ export function createMetrics(desk: Pick<SessionDesk, 'figures'>, log: Logger): 
     streams: { chunkDropped: () => dropped.inc(), lagged: () => lagged.inc() },
     requestDone(route, method, status, duration) {
       requests.inc({ route, method, status: String(status) });
-      seconds.observe({ route, method }, duration);
+      if (duration !== undefined) seconds.observe({ route, method }, duration);
     },
     watchStreams(counts) {
       new Gauge({

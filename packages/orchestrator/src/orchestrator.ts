@@ -96,7 +96,8 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
   metrics.watchStreams(streams.counts);
   app.addHook('onResponse', async (request, reply) => {
     const route = request.routeOptions.url ?? '(none)';
-    metrics.requestDone(route, request.method, reply.statusCode, reply.elapsedTime / 1000);
+    const isStream = String(reply.raw.getHeader('content-type')).startsWith('text/event-stream');
+    metrics.requestDone(route, request.method, reply.statusCode, isStream ? undefined : reply.elapsedTime / 1000);
     const facts = { requestId: request.id, route, method: request.method, status: reply.statusCode };
     log.debug({ ...facts, ms: Math.round(reply.elapsedTime) }, 'request done');
   });

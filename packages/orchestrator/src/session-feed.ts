@@ -39,6 +39,8 @@ export class SessionFeed {
   #window: Frame[] = [];
   #windowChars = 0;
   #reading: { readonly since: number; readonly version: number; readonly page: Promise<FramePage> } | undefined;
+  /** The tail as of a version: while that is current there is nothing behind it. */
+  #tail: { readonly version: number; readonly idx: number } | undefined;
   #version = 0;
   #deleted = false;
 
@@ -83,6 +85,10 @@ export class SessionFeed {
 
   /** Frames with idx > since, oldest first. Empty: the tail was reached (or the log is gone). */
   framesAfter(since: number): Promise<FramePage> {
+    const known = this.#tail;
+    if (known?.version === this.#version && known.idx === since) {
+      return Promise.resolve({ frames: [], tail: since });
+    }
     const windowed = this.#fromWindow(since);
     if (windowed !== undefined) return Promise.resolve(windowed);
     // Viewers at the same place share one read, unless it began before the newest hint: such a read
@@ -105,6 +111,7 @@ export class SessionFeed {
   }
 
   async #read(since: number): Promise<FramePage> {
+    const version = this.#version;
     const { events, tail } = await this.#desk.readEvents(this.#sessionId, since, PAGE);
     const frames = events.map((stored) => ({
       idx: stored.idx,
@@ -112,7 +119,9 @@ export class SessionFeed {
       last: stored.event.type === 'session_deleted',
     }));
     const newest = frames.at(-1)?.idx ?? 0;
-    if (newest >= tail) this.#keep(frames);
+    const reached = newest >= tail || (frames.length === 0 && since >= tail);
+    if (reached) this.#keep(frames);
+    if (reached && tail > 0) this.#tail = { version, idx: Math.max(tail, newest) };
     return { frames, tail: Math.max(tail, newest) };
   }
 

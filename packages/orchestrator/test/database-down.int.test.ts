@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createLoginLink } from '../src/browser-login.js';
 import { callUrl, type DoorUnderTest, OWNER, startDoor } from './door-under-test.js';
+import { openSse } from './sse-client.js';
 
 let t: DoorUnderTest;
 beforeAll(async () => {
@@ -14,6 +15,8 @@ afterAll(() => t.close());
 it('answers 503 unavailable while the database is away, and goes on afterwards', async () => {
   const { json: session } = await t.call('POST', '/api/v1/sessions', { title: 'kept' });
   const link = await createLoginLink(t.coordinator, OWNER, t.url);
+  const stream = await openSse(`${t.url}/api/v1/sessions/${session.id}/events`, { authorization: `Bearer ${t.token}` });
+  await stream.until((frames) => frames.length === 1);
   await t.postgres.stop();
 
   for (const [method, path, body] of [
@@ -41,4 +44,13 @@ it('answers 503 unavailable while the database is away, and goes on afterwards',
   expect(status).toBe(200);
   expect((await callUrl(`${t.url}/readyz`, 'GET', {})).status).toBe(200);
   expect((await callUrl(link.url, 'GET', { accept: 'text/html' })).status).toBe(303);
+
+  // The stream opened before lived through it.
+  expect((await t.call('POST', `/api/v1/sessions/${session.id}/prompts`, { text: 'hello' })).status).toBe(202);
+  await stream.until((frames) => frames.length === 2);
+  expect(stream.frames.map(({ id, event }) => [id, event])).toEqual([
+    ['1', 'session_created'],
+    ['2', 'prompt_received'],
+  ]);
+  stream.close();
 });

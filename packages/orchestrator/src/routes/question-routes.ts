@@ -3,11 +3,11 @@
 
 import { z } from 'zod';
 import { AnswerInput, AnswerReply, AttendReply, CallReply, DismissInput, QuestionPage } from '../api-schemas.js';
+import { invalidPageCursor } from '../cursors.js';
 import { explainAnswers } from '../explain-answers.js';
 import { isPlainId, queryLimit } from '../input-schemas.js';
 import { notFound, Problem } from '../problem.js';
 import { type ApiRoute, callerRoute, sessionRoute } from '../route-table.js';
-import { invalidCursor } from './session-routes.js';
 
 function closed(): Problem {
   return new Problem('question_closed', {
@@ -110,7 +110,7 @@ const pending = callerRoute(
       limit: query.limit ?? 100,
       ...(query.cursor === undefined ? {} : { cursor: query.cursor }),
     });
-    if (!('items' in page)) throw invalidCursor();
+    if (!('items' in page)) throw invalidPageCursor();
     return {
       status: 200,
       body: {

@@ -3,9 +3,10 @@
 import type { SessionStatus } from '@engram/coordinator';
 import { z } from 'zod';
 import { NewSessionInput, SessionPage, SessionPatch, SessionReply } from '../api-schemas.js';
+import { invalidPageCursor } from '../cursors.js';
 import { SessionStatus as StatusSchema } from '../event-schemas.js';
 import { queryLimit } from '../input-schemas.js';
-import { invalidBody, notFound, Problem } from '../problem.js';
+import { invalidBody, notFound } from '../problem.js';
 import { type ApiRoute, callerRoute, type RawCall, sessionRoute } from '../route-table.js';
 
 const KEY_HEADER = 'Idempotency-Key';
@@ -18,10 +19,6 @@ function idempotencyKey(raw: RawCall): string | undefined {
     throw invalidBody(KEY_HEADER, 'send it once, with 1 to 255 visible ASCII characters and no spaces');
   }
   return key;
-}
-
-export function invalidCursor(): Problem {
-  return new Problem('invalid_cursor', { detail: 'cursor: use the next_cursor of the page before, unchanged.' });
 }
 
 const cursor = z.string().min(1).max(1024).optional().meta({ description: 'next_cursor of the page before.' });
@@ -83,7 +80,7 @@ const list = callerRoute(
       ...(query.awaiting === undefined ? {} : { awaiting: query.awaiting === 'true' }),
       ...(query.cursor === undefined ? {} : { cursor: query.cursor }),
     });
-    if (!('items' in page)) throw invalidCursor();
+    if (!('items' in page)) throw invalidPageCursor();
     return {
       status: 200,
       body: {
