@@ -5,7 +5,6 @@
 
 import type { HostDesk } from '@engram/coordinator';
 import type { AgentMessageChunk, HarnessEvent } from '@engram/harness-proto';
-import { isStoredEvent } from '@engram/harness-proto';
 import type { Logger } from 'pino';
 
 export interface EventRelayOptions {
@@ -22,7 +21,7 @@ export interface EventRelayOptions {
 export interface EventRelay {
   /** Events after this are numbered from `storedSeq` + 1. What was queued before is forgotten. */
   open(storedSeq: number): void;
-  push(event: HarnessEvent): void;
+  push(event: HarnessEvent, bytes: number): void;
   /** Forgets what is queued and resolves when nothing is being written. */
   halt(): Promise<void>;
   /** Resolves when everything pushed so far is in the log, or cannot get there. */
@@ -31,15 +30,22 @@ export interface EventRelay {
 }
 
 const BATCH_EVENTS = 256;
-const HIGH_WATER = 1_024;
-const LOW_WATER = 256;
+const BATCH_BYTES = 2 * 1024 * 1024;
+const HIGH_WATER_BYTES = 8 * 1024 * 1024;
+const LOW_WATER_BYTES = 2 * 1024 * 1024;
+/** What an event costs beside its bytes. */
+const ITEM_BYTES = 512;
 const RETRY_MS = [50, 200, 500, 1_000, 2_000] as const;
 
-type Item = { readonly seq: number; readonly event: HarnessEvent } | { readonly chunk: AgentMessageChunk };
+type Item = { readonly bytes: number } & (
+  | { readonly seq: number; readonly event: HarnessEvent }
+  | { readonly chunk: AgentMessageChunk }
+);
 
 export function createEventRelay(options: EventRelayOptions): EventRelay {
   const { desk, sessionId, epoch, log } = options;
   let queue: Item[] = [];
+  let queuedBytes = 0;
   let lastSeq = 0;
   let pressed = false;
   let closed = false;
@@ -47,7 +53,7 @@ export function createEventRelay(options: EventRelayOptions): EventRelay {
   let wakeRetry: (() => void) | undefined;
 
   function press(): void {
-    const high = pressed ? queue.length > LOW_WATER : queue.length > HIGH_WATER;
+    const high = queuedBytes > (pressed ? LOW_WATER_BYTES : HIGH_WATER_BYTES);
     if (high === pressed) return;
     pressed = high;
     options.onPressure(high);
@@ -64,10 +70,12 @@ export function createEventRelay(options: EventRelayOptions): EventRelay {
   async function write(): Promise<void> {
     const batch: { seq: number; event: HarnessEvent }[] = [];
     const chunks: AgentMessageChunk[] = [];
+    let bytes = 0;
     for (const item of queue) {
       if ('chunk' in item) chunks.push(item.chunk);
-      else if (chunks.length > 0 || batch.length === BATCH_EVENTS) break;
-      else batch.push(item);
+      else if (chunks.length > 0 || batch.length === BATCH_EVENTS || bytes > BATCH_BYTES) break;
+      else batch.push({ seq: item.seq, event: item.event });
+      bytes += item.bytes;
     }
     const current = queue;
     if (batch.length > 0) {
@@ -75,7 +83,7 @@ export function createEventRelay(options: EventRelayOptions): EventRelay {
       if (outcome === undefined) return;
       if (!outcome.ok) {
         closed = true;
-        queue = [];
+        forget();
         options.onStaleEpoch();
         return;
       }
@@ -88,6 +96,7 @@ export function createEventRelay(options: EventRelayOptions): EventRelay {
     // A halt or an attach may have started a new queue meanwhile.
     if (queue === current) {
       queue.splice(0, batch.length + chunks.length);
+      queuedBytes -= bytes;
       press();
     }
   }
@@ -120,6 +129,7 @@ export function createEventRelay(options: EventRelayOptions): EventRelay {
 
   function forget(): void {
     queue = [];
+    queuedBytes = 0;
     wakeRetry?.();
     press();
   }
@@ -129,13 +139,15 @@ export function createEventRelay(options: EventRelayOptions): EventRelay {
       forget();
       lastSeq = storedSeq;
     },
-    push(event) {
+    push(event, wireBytes) {
       if (closed) return;
-      if (event.type === 'agent_message_chunk') queue.push({ chunk: event });
-      else if (isStoredEvent(event)) {
+      const bytes = wireBytes + ITEM_BYTES;
+      if (event.type === 'agent_message_chunk') queue.push({ bytes, chunk: event });
+      else {
         lastSeq += 1;
-        queue.push({ seq: lastSeq, event });
+        queue.push({ bytes, seq: lastSeq, event });
       }
+      queuedBytes += bytes;
       press();
       kick();
     },

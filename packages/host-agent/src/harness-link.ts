@@ -17,7 +17,10 @@ import {
 import type { Logger } from 'pino';
 
 export interface HarnessLinkHandlers {
-  onEvent(event: HarnessEvent): void;
+  /** `bytes` is the event's size on the wire. */
+  onEvent(event: HarnessEvent, bytes: number): void;
+  /** The harness sent something that cannot be read; the link is closed. */
+  onBroken(): void;
   onClosed(): void;
 }
 
@@ -89,7 +92,7 @@ export function openHarnessLink(
     for (const body of bodies) {
       const frame = decodeHarnessFrame(body);
       ignoredBytes += frame.ignoredBytes;
-      if (frame.value.type === 'event') handlers?.onEvent(frame.value.event);
+      if (frame.value.type === 'event') handlers?.onEvent(frame.value.event, body.length);
       else log.warn({ frame: frame.value.type }, 'the harness sent a frame that is not an event');
     }
   }
@@ -116,6 +119,7 @@ export function openHarnessLink(
     } catch (error) {
       log.error({ err: error }, 'the harness broke the protocol, closing its link');
       socket.destroy();
+      handlers?.onBroken();
     }
   }
 

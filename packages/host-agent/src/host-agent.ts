@@ -67,6 +67,7 @@ export interface HostAgent {
 const IDLE_MS = 30_000;
 const HOLD_MS = 120_000;
 const CLOSE_MS = 10_000;
+const DESK_MS = 2_000;
 const DRAIN_STEP_MS = 100;
 
 function createPolicy(options: HostAgentOptions): RunnerPolicy {
@@ -239,7 +240,7 @@ export async function startHostAgent(options: HostAgentOptions): Promise<HostAge
     await within(CLOSE_MS, Promise.all([pool.close(), ...open.map((runner) => runner.ended)])).catch(() =>
       log.error({ sessions: [...runners.keys()] }, 'not every session came to rest in time'),
     );
-    await keeper?.close();
+    await within(DESK_MS, keeper?.close() ?? Promise.resolve()).catch(() => log.warn('the database does not answer'));
     log.info('host is closed');
   }
 

@@ -66,6 +66,8 @@ export type RunnerInput =
   | { readonly type: 'prepare_failed'; readonly code: string; readonly message: string }
   | { readonly type: 'attached' }
   | { readonly type: 'link_lost' }
+  /** What it sends cannot be read, again and again. */
+  | { readonly type: 'harness_broken' }
   | { readonly type: 'harness_exited' }
   | { readonly type: 'events_stored'; readonly events: readonly HarnessEvent[] }
   | { readonly type: 'command_sent'; readonly command: HarnessCommand }
@@ -142,6 +144,10 @@ export function stepRunner(state: RunnerState, input: RunnerInput, now: number, 
     case 'link_lost':
       if (state.status !== 'attached') return stay(state);
       return stay({ ...common(state), status: 'starting', killAt: now + policy.attachMs });
+    case 'harness_broken':
+      return state.status === 'starting' || state.status === 'attached'
+        ? { state, effects: [{ type: 'kill_harness' }] }
+        : stay(state);
     case 'harness_exited':
       if (state.status === 'ending') return rest(state);
       if (state.status === 'starting' || state.status === 'attached') {

@@ -17,7 +17,7 @@ export interface SessionFeedOptions {
   /** Upper bound of one hold. */
   readonly holdMs: number;
   readonly log: Logger;
-  tell(input: RunnerInput): void;
+  readonly tell: (input: RunnerInput) => void;
   /** False once the harness was told to end. */
   takesCommands(): boolean;
 }
@@ -43,13 +43,22 @@ const ATTACH_RETRY_MS = 250;
 /** A hold is renewed when it gained at least this much. */
 const HOLD_STEP_MS = 1_000;
 
-type Facts = AttachFacts | { readonly ok: false; readonly reason: 'stale_epoch' };
+type Wishes = Awaited<ReturnType<HostDesk['sessionWishes']>>;
+/** All that a fresh attach needs, and when it was asked for. */
+interface Briefing {
+  readonly facts: AttachFacts | { readonly ok: false; readonly reason: 'stale_epoch' };
+  readonly wishes: Wishes;
+  readonly askedAt: number;
+}
+/** Links that broke the protocol in a row before the harness is ended. */
+const BROKEN_LINKS_MAX = 3;
 
 export function createSessionFeed(options: SessionFeedOptions): SessionFeed {
   const { desk, sessionId, epoch, log, tell } = options;
   let link: HarnessLink | undefined;
   let newest: HarnessLink | undefined;
-  let prefetched: Promise<Facts> | undefined;
+  let prefetched: Promise<Briefing> | undefined;
+  let brokenLinks = 0;
   let lastOutboxId = 0;
   let hold: { toolCallId: string; until: number } | undefined;
   let turn: Promise<void> = Promise.resolve();
@@ -62,6 +71,7 @@ export function createSessionFeed(options: SessionFeedOptions): SessionFeed {
     epoch,
     log,
     onStored(events, storedSeq) {
+      brokenLinks = 0;
       link?.send({ type: 'acknowledge', stored_seq: storedSeq });
       tell({ type: 'events_stored', events });
     },
@@ -77,11 +87,12 @@ export function createSessionFeed(options: SessionFeedOptions): SessionFeed {
     link?.close();
     link = undefined;
     await relay.halt();
-    const facts = await readFacts(next);
-    if (facts === undefined || next !== newest || closed) {
+    const briefing = await readBriefing(next);
+    if (briefing === undefined || next !== newest || closed) {
       next.close();
       return;
     }
+    const { facts, wishes } = briefing;
     if ('ok' in facts) {
       next.refuse('stale_epoch');
       tell({ type: 'lease_lost' });
@@ -91,7 +102,11 @@ export function createSessionFeed(options: SessionFeedOptions): SessionFeed {
     link = next;
     hold = undefined;
     next.accept(facts.lastStoredSeq, {
-      onEvent: (event) => relay.push(event),
+      onEvent: (event, bytes) => relay.push(event, bytes),
+      onBroken() {
+        brokenLinks += 1;
+        if (brokenLinks >= BROKEN_LINKS_MAX) tell({ type: 'harness_broken' });
+      },
       onClosed() {
         if (link !== next) return;
         link = undefined;
@@ -103,19 +118,39 @@ export function createSessionFeed(options: SessionFeedOptions): SessionFeed {
     next.send({ type: 'reconcile', open: facts.open, closed: facts.closed });
     lastOutboxId = 0;
     for (const each of facts.commands) deliver(each.outboxId, each.command);
+    // A hold goes out with the attach: the harness would call itself idle before a second look.
+    takeWishes(wishes, briefing.askedAt);
     refresh();
   }
 
+  function takeWishes(wishes: Wishes, askedAt: number): void {
+    const attend = wishes.attend && {
+      ...wishes.attend,
+      remainingMs: Math.min(wishes.attend.remainingMs - (Date.now() - askedAt), options.holdMs),
+    };
+    if (options.takesCommands()) passHold(attend);
+    tell({
+      type: 'wishes',
+      wishes: { sleep: wishes.sleep, deleted: wishes.deleted, ...(attend === undefined ? {} : { attend }) },
+    });
+  }
+
+  async function askBriefing(): Promise<Briefing> {
+    const askedAt = Date.now();
+    const [facts, wishes] = await Promise.all([desk.attachFacts(sessionId, epoch), desk.sessionWishes(sessionId)]);
+    return { facts, wishes, askedAt };
+  }
+
   /** Undefined when the harness did not wait for it. */
-  async function readFacts(next: HarnessLink): Promise<Facts | undefined> {
-    let facts = prefetched;
+  async function readBriefing(next: HarnessLink): Promise<Briefing | undefined> {
+    let briefing = prefetched;
     prefetched = undefined;
     while (next.isOpen() && !closed) {
       try {
-        return await (facts ?? desk.attachFacts(sessionId, epoch));
+        return await (briefing ?? askBriefing());
       } catch (error) {
         log.warn({ err: error }, 'the log could not be read for an attach, trying again');
-        facts = undefined;
+        briefing = undefined;
         await pause(ATTACH_RETRY_MS);
       }
     }
@@ -138,6 +173,7 @@ export function createSessionFeed(options: SessionFeedOptions): SessionFeed {
       refreshQueued = false;
       if (closed) return;
       const wanted = link;
+      const askedAt = Date.now();
       const [commands, wishes] = await Promise.all([
         wanted === undefined ? [] : desk.commandsAfter(sessionId, epoch, lastOutboxId),
         desk.sessionWishes(sessionId),
@@ -150,8 +186,7 @@ export function createSessionFeed(options: SessionFeedOptions): SessionFeed {
         if (wanted === undefined || wanted !== link || !options.takesCommands()) break;
         deliver(each.outboxId, each.command);
       }
-      if (options.takesCommands()) passHold(wishes.attend);
-      tell({ type: 'wishes', wishes });
+      takeWishes(wishes, askedAt);
     });
   }
 
@@ -164,7 +199,7 @@ export function createSessionFeed(options: SessionFeedOptions): SessionFeed {
       hold = undefined;
       return;
     }
-    const holdMs = Math.min(attend.remainingMs, options.holdMs);
+    const holdMs = attend.remainingMs;
     const renewed = hold?.toolCallId !== attend.tool_call_id || hold.until + HOLD_STEP_MS <= now + holdMs;
     if (!renewed) return;
     hold = { toolCallId: attend.tool_call_id, until: now + holdMs };
@@ -174,7 +209,7 @@ export function createSessionFeed(options: SessionFeedOptions): SessionFeed {
 
   return {
     prefetch() {
-      prefetched = desk.attachFacts(sessionId, epoch);
+      prefetched = askBriefing();
       // Read again at the attach when this fails; until then nobody is waiting for it.
       prefetched.catch(() => undefined);
     },

@@ -72,6 +72,7 @@ export function startSessionRunner(options: SessionRunnerOptions): SessionRunner
   const sessionId = session.id;
   const log = options.log.child({ sessionId, epoch });
   const aborted = new AbortController();
+  const claimedAt = Date.now();
 
   let state: RunnerState = createRunnerState(
     createFacts({ running: session.running, waiting: session.awaiting.map((q) => q.tool_call_id), now: Date.now() }),
@@ -154,7 +155,7 @@ export function startSessionRunner(options: SessionRunnerOptions): SessionRunner
         }
         return;
       case 'rest':
-        await sandbox?.store();
+        await until(async () => sandbox?.store());
         return release('idle');
       case 'fail':
         log.error({ code: effect.code }, 'session failed');
@@ -220,7 +221,14 @@ export function startSessionRunner(options: SessionRunnerOptions): SessionRunner
   }
 
   function onAttach(link: HarnessLink, attach: HarnessAttach): void {
-    log.info({ harnessVersion: attach.harness_version, lastEventSeq: attach.last_event_seq }, 'harness attached');
+    log.info(
+      {
+        harnessVersion: attach.harness_version,
+        lastEventSeq: attach.last_event_seq,
+        sinceClaimMs: Date.now() - claimedAt,
+      },
+      'harness attached',
+    );
     feed.attach(link);
   }
 

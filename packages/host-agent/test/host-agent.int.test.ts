@@ -132,7 +132,7 @@ describe('a session on a host', () => {
       async () => {
         const { id } = await stack.createSession('ask');
         await stack.untilStatus(id, 'idle');
-        await stack.coordinator.attendQuestion(id, 'toolu_1', 1_500);
+        await stack.coordinator.attendQuestion(id, 'toolu_1', 5_000);
         await stack.untilStatus(id, 'active');
         await stack.untilEvent(id, 'notice');
         await sleep(700);
@@ -180,6 +180,23 @@ describe('when things break', () => {
       await stack.untilEvent(id, 'run_completed');
       expect(said(await stack.events(id))).toEqual(['on the new link']);
     }));
+
+  it('closes a link that carries nonsense and goes on over the next one', () =>
+    withHost(async () => {
+      const { id } = await stack.createSession('garbage once');
+      await stack.untilEvent(id, 'run_completed');
+      expect(said(await stack.events(id))).toEqual(['before', 'after']);
+    }));
+
+  it('gives up on a harness that only sends nonsense', () =>
+    withHost(
+      async (host) => {
+        const { id } = await stack.createSession('garbage always');
+        await stack.untilStatus(id, 'failed');
+        expect(await assigned(host)).toEqual([]);
+      },
+      { timings: { refillDelayMs: 20, policy: { backOffMs: [0, 50] } } },
+    ));
 
   it('refuses a forged attach and leaves the good link alone', () =>
     withHost(async () => {
@@ -240,6 +257,23 @@ describe('when things break', () => {
       await stack.until('harness gone', async () => !(await isProcessAlive(harness?.pid ?? 0)));
       expect((await stack.events(id)).slice(before).filter((event) => event.type !== 'status_changed')).toEqual([]);
     }));
+});
+
+describe('when the database is away for a while', () => {
+  it('loses nothing of what the agent did meanwhile and delivers what was accepted', () =>
+    withHost(
+      async () => {
+        const { id } = await stack.createSession('drip 40');
+        await stack.until('first words', async () => said(await stack.events(id)).length > 3);
+        await stack.restartPostgres(1_500);
+        await stack.prompt(id, 'hello');
+        await stack.until('the prompt is done', async () => said(await stack.events(id)).includes('hello'), 30_000);
+        const expected = Array.from({ length: 40 }, (_, n) => String(n));
+        expect(said(await stack.events(id))).toEqual([...expected, 'hello']);
+        expect(await stack.coordinator.getSession(id)).toMatchObject({ status: 'active', running: false });
+      },
+      { idleMs: 600_000 },
+    ));
 });
 
 describe('many sessions', () => {
@@ -326,9 +360,7 @@ describe('the end of a host', () => {
       stdio: ['pipe', 'pipe', 'inherit'],
     });
     const { coordinator: _coordinator, log: _log, resolveClaude: _resolve, ...plain } = options;
-    child.stdin.write(
-      `${JSON.stringify({ ...plain, connection: stack.postgres.connectionConfig, claude: process.execPath })}\n`,
-    );
+    child.stdin.write(`${JSON.stringify({ ...plain, connection: stack.connection, claude: process.execPath })}\n`);
     await new Promise((resolve) => child.stdout.once('data', resolve));
     const { id } = await stack.createSession('agent hang');
     const agentPid = Number(said([await stack.untilEvent(id, 'agent_message')])[0]);

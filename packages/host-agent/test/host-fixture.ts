@@ -10,8 +10,8 @@ import { fileURLToPath } from 'node:url';
 import {
   type Coordinator,
   createCoordinator,
-  type EmbeddedPostgres,
   type NewSession,
+  type PostgresConnection,
   type Session,
   type StoredEvent,
   startEmbeddedPostgres,
@@ -26,8 +26,10 @@ export const OWNER = { id: 'local', name: 'you' };
 export interface Stack {
   readonly base: string;
   readonly coordinator: Coordinator;
-  readonly postgres: EmbeddedPostgres;
+  readonly connection: PostgresConnection;
   readonly log: Logger;
+  /** Stops PostgreSQL, waits, and starts it again on the same folder. */
+  restartPostgres(downMs: number): Promise<void>;
   /** A new data folder with its socket folder. */
   newHost(): Promise<{ dataDir: string; runDir: string }>;
   options(folders: { dataDir: string; runDir: string }, more?: Partial<HostAgentOptions>): HostAgentOptions;
@@ -56,7 +58,7 @@ export async function openStack(): Promise<Stack> {
   const runDir = join(base, 'r');
   await mkdir(dataDir, { mode: 0o700 });
   await mkdir(runDir, { mode: 0o700 });
-  const postgres = await startEmbeddedPostgres({ dataDir, runDir, log });
+  let postgres = await startEmbeddedPostgres({ dataDir, runDir, log });
   const coordinator = await createCoordinator({ connection: postgres.connectionConfig, log, leaseMs: 3_000 });
   const agents = new Set<HostAgent>();
   let hosts = 0;
@@ -64,8 +66,13 @@ export async function openStack(): Promise<Stack> {
   const stack: Stack = {
     base,
     coordinator,
-    postgres,
+    connection: postgres.connectionConfig,
     log,
+    async restartPostgres(downMs) {
+      await postgres.stop();
+      await sleep(downMs);
+      postgres = await startEmbeddedPostgres({ dataDir, runDir, log });
+    },
     async newHost() {
       hosts += 1;
       const folders = { dataDir: join(base, `h${hosts}`), runDir: join(base, `r${hosts}`) };
@@ -145,7 +152,7 @@ export async function openStack(): Promise<Stack> {
         },
         timeoutMs,
       ),
-    untilEvent: (id, type, count = 1, timeoutMs = undefined) =>
+    untilEvent: (id, type, count = 1, timeoutMs) =>
       stack.until(
         `${count} × ${type}`,
         async () => (await stack.events(id)).filter((event) => event.type === type)[count - 1],

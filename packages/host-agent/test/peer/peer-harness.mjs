@@ -71,7 +71,8 @@ function attach(epoch = assignment.epoch, token = assignment.secret) {
           socket.write(frameEvent(event));
         }
         link = socket;
-        if (state.run !== null && lostRun === state.run) closeRun('run_interrupted');
+        if (state.garbage) nonsense(socket);
+        else if (state.run !== null && lostRun === state.run) closeRun('run_interrupted');
         else if (state.run === null) settle = setTimeout(() => emit({ type: 'harness_idle' }), 100);
       }
     }
@@ -86,6 +87,11 @@ function emit(...events) {
   state.events.push(...events);
   save();
   for (const event of events) link?.write(frameEvent(event));
+}
+
+/** A well-formed frame with an event that ends in the middle of a field. */
+function nonsense(socket) {
+  socket?.write(Buffer.from([0, 0, 0, 12, 0, 0, 0, 0, 1, 0, 0, 0, 255, 255, 255, 255]));
 }
 
 function openRun(extra) {
@@ -223,6 +229,26 @@ function perform({ text, prompt_id }) {
       closeRun();
       return;
     }
+    case 'drip': {
+      const drop = (n) => {
+        if (n === Number(argument)) return closeRun();
+        say(String(n));
+        setTimeout(drop, 60, n + 1);
+      };
+      drop(0);
+      return;
+    }
+    case 'garbage':
+      say('before');
+      state.garbage = argument === 'always';
+      save();
+      nonsense(link);
+      if (state.garbage) return;
+      setTimeout(() => {
+        say('after');
+        closeRun();
+      }, 300);
+      return;
     case 'chunks':
       for (const chunk of ['a', 'b', 'c']) {
         link?.write(frameEvent({ type: 'agent_message_chunk', run_id: state.run, message_id: 'm', chunk }));
