@@ -103,6 +103,53 @@ describe('concurrency', () => {
   });
 });
 
+describe('appending again', () => {
+  it('stores each event once and in order, however the harness slices and repeats them', async () => {
+    const coordinator = await database.createCoordinator();
+    const total = 120;
+    // Kinds that only go into the log, and kinds that do more, in one sequence.
+    const events = upTo(total).map((seq) =>
+      seq % 7 === 0
+        ? ({ type: 'run_started', run_id: `${seq}` } as const)
+        : seq % 11 === 0
+          ? ({ type: 'unknown', index: 90, bytes: Uint8Array.from([seq]) } as const)
+          : message(`${seq}`),
+    );
+    const expected = events.map((event) =>
+      'text' in event ? event.text : 'run_id' in event ? event.run_id : Buffer.from(event.bytes).toString('base64'),
+    );
+    for (let round = 0; round < 5; round += 1) {
+      const session = await makeSession(coordinator, { prompt: 'x' });
+      const held = await claimOne(coordinator, session.id);
+      let stored = 0;
+      while (stored < total) {
+        const slices = upTo(3).map(() => {
+          const from = Math.max(1, stored + 1 - Math.floor(Math.random() * 6));
+          return { from, to: Math.min(total, stored + 1 + Math.floor(Math.random() * 8)) };
+        });
+        const outcomes = await Promise.all(
+          slices.map(({ from, to }) =>
+            coordinator.appendEvents(
+              session.id,
+              held.epoch,
+              events.slice(from - 1, to).map((event, at) => ({ seq: from + at, event })),
+            ),
+          ),
+        );
+        for (const outcome of outcomes) if (outcome.ok) stored = Math.max(stored, outcome.storedSeq);
+      }
+      const log = await allEvents(coordinator, session.id);
+      expect(log.map((each) => each.idx)).toEqual(upTo(total + 3));
+      const told = log
+        .slice(3)
+        .map(({ event }) =>
+          'text' in event ? event.text : 'run_id' in event ? event.run_id : 'bytes' in event && event.bytes,
+        );
+      expect(told).toEqual(expected);
+    }
+  });
+});
+
 describe('a database that dies', () => {
   it('keeps every acknowledged prompt and event over SIGKILL, stores none twice, and goes on by itself', async () => {
     const connection = await database.makeDatabase();

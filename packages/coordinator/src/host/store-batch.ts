@@ -1,16 +1,17 @@
-// Stores one flush: the events of any number of sessions in one transaction, with a fixed number
-// of statements. The sessions' rows are locked first, so the epoch that is checked is the epoch
+// Stores one flush: the events of any number of sessions, with a fixed number of statements. What
+// only goes into the log takes the short way (store-plain.ts); the rest is folded in a transaction. The sessions' rows are locked first, so the epoch that is checked is the epoch
 // under which the indices are given. A session that is refused does not hold up the others.
 
 import { sql } from 'kysely';
 import type { AppendOutcome } from '../coordinator.js';
-import { CoordinatorError } from '../coordinator-error.js';
+import type { CoordinatorError } from '../coordinator-error.js';
 import type { Db } from '../database.js';
 import { insertEventRows } from '../event-rows.js';
 import { markSeen, retireCommands } from '../outbox.js';
 import { readQuestions, storeQuestionChange } from '../questions.js';
 import { holdsLease, type LockedSession, lockSessions } from '../session-row.js';
 import { type Folded, foldEvents, type Incoming, questionKeys } from './fold-events.js';
+import { isPlain, sequenceGap, storePlain, toGroup } from './store-plain.js';
 
 export interface Append {
   readonly sessionId: string;
@@ -21,7 +22,35 @@ export interface Append {
 /** One result per append, in order; a refused or impossible append is an outcome of its own. */
 export type AppendResult = AppendOutcome | { readonly ok: false; readonly error: CoordinatorError };
 
+/** Sessions whose appends only go into the log take the short way, all others the long one. */
 export async function storeBatch(db: Db, appends: readonly Append[]): Promise<readonly AppendResult[]> {
+  const bySession = new Map<string, Append[]>();
+  for (const append of appends) {
+    const known = bySession.get(append.sessionId);
+    if (known === undefined) bySession.set(append.sessionId, [append]);
+    else known.push(append);
+  }
+  const groups = [...bySession.values()].flatMap((own) => (own.every(isPlain) ? (toGroup(own) ?? []) : []));
+  const plain = new Set(groups.map((group) => group.sessionId));
+  const [short, long] = [
+    appends.filter((one) => plain.has(one.sessionId)),
+    appends.filter((one) => !plain.has(one.sessionId)),
+  ];
+  const stored = short.length === 0 ? new Map<string, AppendResult>() : await storePlain(db, groups, short);
+  const folded = new Map<Append, AppendResult>();
+  if (long.length > 0) {
+    const results = await storeFolded(db, long);
+    long.forEach((append, at) => {
+      const result = results[at];
+      if (result !== undefined) folded.set(append, result);
+    });
+  }
+  return appends.map(
+    (append) => folded.get(append) ?? stored.get(append.sessionId) ?? { ok: false, reason: 'stale_epoch' },
+  );
+}
+
+async function storeFolded(db: Db, appends: readonly Append[]): Promise<readonly AppendResult[]> {
   const ids = [...new Set(appends.map((append) => append.sessionId))];
   return db.transaction().execute(async (tx) => {
     const sessions = new Map((await lockSessions(tx, ids)).map((session) => [session.id, session]));
@@ -49,8 +78,7 @@ export async function storeBatch(db: Db, appends: readonly Append[]): Promise<re
       const { gapAt } = result ?? {};
       const missing = append.incoming.some((each) => each.from === 'harness' && each.seq > storedSeq);
       if (gapAt === undefined || !missing) return { ok: true, storedSeq };
-      const message = `events of session ${append.sessionId} do not follow on: number ${gapAt} is missing`;
-      return { ok: false, error: new CoordinatorError('sequence_gap', message) };
+      return { ok: false, error: sequenceGap(append.sessionId, gapAt) };
     });
   });
 }
