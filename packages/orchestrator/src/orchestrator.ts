@@ -137,7 +137,12 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
     sendProblem(reply, toNotRouted(allow));
   });
 
-  await app.listen({ host, port: options.port });
+  try {
+    await app.listen({ host, port: options.port });
+  } catch (error) {
+    await app.close();
+    throw error;
+  }
   const address = app.server.address();
   const port = typeof address === 'object' && address !== null ? address.port : options.port;
   if (options.publicUrl === undefined) {

@@ -12,30 +12,13 @@ const DATABASE_AWAY: ReadonlySet<CoordinatorErrorCode> = new Set([
   'schema_newer',
 ]);
 
-const UNAVAILABLE_CODES = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EPIPE',
-  'ENOENT',
-  'ETIMEDOUT',
-  'EAI_AGAIN',
-  'ENOTFOUND',
-]);
-
 function fieldOf(value: unknown, field: string): unknown {
   return typeof value === 'object' && value !== null && field in value ? Reflect.get(value, field) : undefined;
 }
 
-/** A desk that cannot be reached: its own error class, or what the driver or PostgreSQL says of a lost link. */
+/** The desk says so itself: whatever its driver throws is a CoordinatorError when it gets here. */
 export function isUnavailable(error: unknown): boolean {
-  for (let e = error, depth = 0; e !== undefined && depth < 5; e = fieldOf(e, 'cause'), depth += 1) {
-    if (e instanceof CoordinatorError) return DATABASE_AWAY.has(e.code);
-    const code = fieldOf(e, 'code');
-    if (typeof code !== 'string') continue;
-    // PostgreSQL: 08 connection, 53 out of resources, 57 shutdown or cancelled, 58 system error.
-    if (UNAVAILABLE_CODES.has(code) || /^(08|53|57|58)[0-9A-Z]{3}$/.test(code)) return true;
-  }
-  return false;
+  return error instanceof CoordinatorError && DATABASE_AWAY.has(error.code);
 }
 
 export function toProblem(error: unknown): Problem {
@@ -54,11 +37,12 @@ export function toProblem(error: unknown): Problem {
       return new Problem('not_found', { detail: 'The path is not valid: check its percent-encoding and length.' });
     default:
   }
-  if (isUnavailable(error))
+  if (isUnavailable(error)) {
     return new Problem('unavailable', {
-      detail: 'The database cannot be reached. Nothing was changed; try again.',
+      detail: 'The database cannot be reached. Try again in a moment.',
       cause: error,
     });
+  }
   if (status === 413) return new Problem('too_large', {});
   if (status === 415) return new Problem('unsupported_media_type', {});
   if (typeof status === 'number' && status >= 400 && status < 500 && status !== 401) {

@@ -86,7 +86,7 @@ describe('problems', () => {
     expect(bug.status).toBe(500);
     expect(JSON.stringify([lost.body(), bug.body()])).not.toMatch(/secret|10\.0/);
     expect(toProblem(new CoordinatorError('sequence_gap', 'x')).code).toBe('internal');
-    expect(toProblem(Object.assign(new Error('x'), { code: '57P01' })).code).toBe('unavailable');
+    expect(toProblem(Object.assign(new Error('/etc/x'), { code: 'ENOENT' })).code).toBe('internal');
   });
 });
 
