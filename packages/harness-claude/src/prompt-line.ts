@@ -19,14 +19,15 @@ export function toUuid(name: string): string {
 
 export function lineUuid(line: Line): string {
   if (line.type === 'verdict') return toUuid(`verdict:${line.toolCallId}`);
+  if (line.type === 'continuation') return toUuid(`continue:${line.run.attempts}:${line.run.runId}`);
   const { promptId, attempts, continues } = line.prompt;
   return toUuid(continues ? `continue:${attempts}:${promptId}` : `prompt:${promptId}`);
 }
 
+export const GO_ON = 'You were cut off while you worked. Look at what is already done, and go on from there.';
+
 export function promptText(prompt: QueuedPrompt): string {
-  return prompt.continues
-    ? 'You were cut off while you worked on my last message. Look at what is already done, and go on from there.'
-    : prompt.text;
+  return prompt.continues ? GO_ON : prompt.text;
 }
 
 /** The start of a prompt, on one line. */

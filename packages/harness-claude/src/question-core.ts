@@ -64,6 +64,8 @@ export type QuestionState =
       readonly route: Route;
       /** Agent processes that ended without the proof. */
       readonly attempts: number;
+      /** A process ended: its transcript may hold the proof that its stream did not bring. */
+      readonly inDoubt: boolean;
     };
 
 export type QuestionStatus = QuestionState['status'];
@@ -89,6 +91,8 @@ export type QuestionInput =
   | { readonly type: 'message_taken'; readonly runId: string }
   | { readonly type: 'resume_failed' }
   | { readonly type: 'agent_exited' }
+  /** `carries`: the transcript has a result of the call that holds what we owed. */
+  | { readonly type: 'answer_checked'; readonly carries: boolean; readonly runId: string }
   | { readonly type: 'answer'; readonly toolCallId: string; readonly answers: Answers }
   | { readonly type: 'dismiss'; readonly toolCallId: string; readonly reason: string }
   | { readonly type: 'prompt'; readonly promptId: string; readonly text: string }
@@ -113,6 +117,8 @@ export type QuestionEffect =
   | { readonly type: 'check_deferred'; readonly call: ParkedCall }
   /** The process is gone: see the resume marker, or write it; reports `parked`. */
   | { readonly type: 'check_marker'; readonly call: ParkedCall; readonly mend: boolean }
+  /** The process is gone: does the transcript hold the verdict? Reports `answer_checked`. */
+  | { readonly type: 'check_answer'; readonly call: ParkedCall; readonly verdict: Verdict }
   /** The verdict is in the conversation: a run is open that belongs to `promptId` when there is one. */
   | { readonly type: 'delivered'; readonly call: ParkedCall; readonly verdict: Verdict; readonly runId: string }
   | { readonly type: 'start_hold'; readonly holdMs: number }
@@ -126,6 +132,8 @@ export interface QuestionStep {
 export const NO_QUESTION: QuestionState = { status: 'none' };
 export const ATTEMPTS_BY_RESUME = 3;
 export const ATTEMPTS_IN_ALL = 6;
+/** So long a released agent may take to end its turn. */
+const RELEASE_MS = 10_000;
 
 /** The card of a parked call. */
 export function toUserQuestion(call: ParkedCall): HarnessEvent {
@@ -161,7 +169,14 @@ const stay = (state: QuestionState): QuestionStep => ({ state, effects: [] });
 const go = (state: QuestionState, ...effects: QuestionEffect[]): QuestionStep => ({ state, effects });
 
 function rule(state: QuestionState & { call: ParkedCall; route?: Route }, verdict: Verdict): QuestionStep {
-  return go({ status: 'answering', call: state.call, verdict, route: state.route ?? 'resume', attempts: 0 });
+  return go({
+    status: 'answering',
+    call: state.call,
+    verdict,
+    route: state.route ?? 'resume',
+    attempts: 0,
+    inDoubt: false,
+  });
 }
 
 /** What a command decides about the parked call; undefined when the input is none of these or for another call. */
@@ -252,11 +267,12 @@ function stepParking(state: In<'parking'>, input: QuestionInput): QuestionStep {
   if (input.type === 'parked') {
     const { call, verdict, closedBy } = state;
     const route: Route = input.resumable ? state.route : 'message';
-    if (verdict) return go({ status: 'answering', call, verdict, route, attempts: 0 });
+    if (verdict) return go({ status: 'answering', call, verdict, route, attempts: 0, inDoubt: false });
     if (closedBy !== undefined) return go({ status: 'denial_owed', call, route, reason: closedBy });
     return go({ status: 'waiting', call, route });
   }
-  if (input.type === 'turn_deferred') return go(state, END_AGENT);
+  // Deferred again; or the agent did not say so in time, which the marker decides.
+  if (input.type === 'turn_deferred' || input.type === 'hold_ended') return go(state, END_AGENT);
   if (input.type === 'agent_exited') return go(state, { type: 'check_marker', call: state.call, mend: state.mend });
   // First stored wins: what was decided while the process ends stays decided.
   if (state.verdict) return stay(state);
@@ -299,7 +315,8 @@ function stepAttending(state: In<'attending'>, input: QuestionInput): QuestionSt
   const closing = toClosing(input, call);
   const release = (to: In<'parking'>): QuestionStep => {
     // The held hook defers again; the turn's result then ends the agent. Without one there is no result to wait for.
-    return fire ? go(to, { type: 'reply', fire, reply: { type: 'defer' } }) : go(to, END_AGENT);
+    if (!fire) return go(to, END_AGENT);
+    return go(to, { type: 'reply', fire, reply: { type: 'defer' } }, { type: 'start_hold', holdMs: RELEASE_MS });
   };
   if (closing !== undefined)
     return release({ status: 'parking', call, route: 'resume', mend: false, closedBy: closing });
@@ -359,9 +376,15 @@ function stepAnswering(state: In<'answering'>, input: QuestionInput): QuestionSt
     case 'agent_exited': {
       const attempts = state.attempts + 1;
       const route: Route = attempts >= ATTEMPTS_BY_RESUME ? 'message' : state.route;
-      const next: QuestionState = { ...state, attempts, route };
-      return attempts === ATTEMPTS_IN_ALL ? go(next, { type: 'give_up', call }) : stay(next);
+      const next: In<'answering'> = { ...state, attempts, route };
+      const gaveUp: QuestionEffect[] = attempts === ATTEMPTS_IN_ALL ? [{ type: 'give_up', call }] : [];
+      // By message the line's own trace is looked for: see run-core.
+      if (state.route === 'message') return go(next, ...gaveUp);
+      return go({ ...next, inDoubt: true }, { type: 'check_answer', call, verdict }, ...gaveUp);
     }
+    case 'answer_checked':
+      if (!state.inDoubt) return stay(state);
+      return input.carries ? delivered(input.runId) : stay({ ...state, inDoubt: false });
     case 'answer':
       // Redelivered: a new chance after we gave up, never a second answer.
       return input.toolCallId === call.toolCallId ? stay({ ...state, attempts: 0 }) : stay(state);
@@ -376,8 +399,12 @@ export function recoverQuestion(state: QuestionState): QuestionStep {
     case 'none':
     case 'waiting':
     case 'denial_owed':
-    case 'answering':
       return stay(state);
+    case 'answering': {
+      const { call, verdict } = state;
+      if (state.route === 'message') return stay(state);
+      return go({ ...state, inDoubt: true }, { type: 'check_answer', call, verdict });
+    }
     case 'deferring':
       return go(state, { type: 'check_deferred', call: state.call });
     case 'parking':

@@ -21,7 +21,16 @@ export interface QueuedPrompt {
 export type Line =
   | { readonly type: 'prompt'; readonly prompt: QueuedPrompt }
   /** Carries the verdict of the parked call. */
-  | { readonly type: 'verdict'; readonly toolCallId: string };
+  | { readonly type: 'verdict'; readonly toolCallId: string }
+  /** Asks the agent to go on with a run that is open in the log. */
+  | { readonly type: 'continuation'; readonly run: CutRun };
+
+/** An open run whose process is gone: the agent has its words and never finished. */
+export interface CutRun {
+  readonly runId: string;
+  readonly promptId?: string;
+  readonly attempts: number;
+}
 
 export type Turn =
   | { readonly status: 'none' }
@@ -37,6 +46,8 @@ export interface StartedPrompt {
 export interface RunState {
   readonly turn: Turn;
   readonly queue: readonly QueuedPrompt[];
+  /** Goes before the queue. */
+  readonly cut?: CutRun;
   /** The newest prompts whose run was reported, to recognise a redelivery. */
   readonly started: readonly StartedPrompt[];
 }
@@ -50,6 +61,9 @@ export type RunInput =
   | { readonly type: 'edit'; readonly promptId: string; readonly text: string }
   | { readonly type: 'dequeue'; readonly promptId: string }
   | { readonly type: 'send_next' }
+  | { readonly type: 'send_continuation' }
+  /** The run is open in the log, its process gone. */
+  | { readonly type: 'run_cut' }
   | { readonly type: 'send_verdict'; readonly toolCallId: string }
   | { readonly type: 'turn_began'; readonly runId: string }
   /** The verdict reached the agent without a line: its run is open. */
@@ -68,7 +82,9 @@ export type RunEffect =
   | { readonly type: 'check_line'; readonly line: Line }
   | { readonly type: 'send_interrupt' }
   | { readonly type: 'kill_agent' }
-  | { readonly type: 'verdict_taken'; readonly runId: string };
+  | { readonly type: 'verdict_taken'; readonly runId: string }
+  /** The run just opened belongs to a process that is gone: end it, or have it continued. */
+  | { readonly type: 'settle_run'; readonly trace: LineTrace };
 
 export interface RunStep {
   readonly state: RunState;
@@ -94,6 +110,7 @@ export function currentPromptId(turn: Turn): string | undefined {
       return turn.promptId;
     case 'sent':
     case 'checking':
+      if (turn.line.type === 'continuation') return turn.line.run.promptId;
       return turn.line.type === 'prompt' ? turn.line.prompt.promptId : undefined;
     default:
       return assertNever(turn);
@@ -159,6 +176,21 @@ export function stepRun(state: RunState, input: RunInput): RunStep {
         effects: [{ type: 'write_line', line }],
       };
     }
+    case 'run_cut': {
+      if (turn.status !== 'running') return stay;
+      const { runId, promptId } = turn;
+      const cut: CutRun = { runId, ...(promptId === undefined ? {} : { promptId }), attempts: 0 };
+      return { state: { ...state, turn: NONE, cut }, effects: [continued(runId)] };
+    }
+    case 'send_continuation': {
+      const { cut: run, ...rest } = state;
+      if (turn.status !== 'none' || !run) return stay;
+      const line: Line = { type: 'continuation', run };
+      return {
+        state: { ...rest, turn: { status: 'sent', line, interruptWanted: false } },
+        effects: [{ type: 'write_line', line }],
+      };
+    }
     case 'send_verdict': {
       if (turn.status !== 'none') return stay;
       const line: Line = { type: 'verdict', toolCallId: input.toolCallId };
@@ -217,6 +249,7 @@ function began(state: RunState, runId: string): RunStep {
     case 'checking':
       return begin(state, runId, undefined, false);
     case 'sent':
+      if (turn.line.type === 'continuation') return goOn(state, turn.line.run, turn.interruptWanted);
       if (turn.line.type === 'prompt') return begin(state, runId, turn.line.prompt, turn.interruptWanted);
       return {
         state: { ...state, turn: { status: 'running', runId, interrupting: turn.interruptWanted } },
@@ -230,7 +263,25 @@ function began(state: RunState, runId: string): RunStep {
   }
 }
 
+function goOn(state: RunState, run: CutRun, interrupting: boolean): RunStep {
+  const { runId, promptId } = run;
+  const turn: Turn = { status: 'running', runId, ...(promptId === undefined ? {} : { promptId }), interrupting };
+  return { state: { ...state, turn }, effects: interrupting ? [{ type: 'send_interrupt' }] : [] };
+}
+
+function continued(runId?: string): RunEffect {
+  const message = 'The agent was cut off while it worked. It is asked to go on where it was.';
+  return emit({
+    type: 'notice',
+    level: 'warning',
+    code: 'prompt_continued',
+    message,
+    ...(runId === undefined ? {} : { run_id: runId }),
+  });
+}
+
 function putBack(state: RunState, line: Line): RunState {
+  if (line.type === 'continuation') return { ...state, turn: NONE, cut: line.run };
   const queue = line.type === 'prompt' ? [line.prompt, ...state.queue] : state.queue;
   return { ...state, turn: NONE, queue };
 }
@@ -265,7 +316,23 @@ function checked(state: RunState, line: Line, trace: LineTrace, runId: string): 
     if (trace === 'absent') return { state: { ...state, turn: NONE }, effects: [] };
     return {
       state: { ...state, turn: NONE },
-      effects: [{ type: 'verdict_taken', runId }, emit(toRunEnd(runId, trace === 'finished' ? 'ok' : 'failed'))],
+      effects: [
+        { type: 'verdict_taken', runId },
+        { type: 'settle_run', trace },
+      ],
+    };
+  }
+  if (line.type === 'continuation') {
+    const run = { ...line.run, attempts: line.run.attempts + 1 };
+    if (trace === 'finished') return { state: { ...state, turn: NONE }, effects: [emit(toRunEnd(run.runId, 'ok'))] };
+    if (run.attempts < PROMPT_ATTEMPTS) return { state: putBack(state, { ...line, run }), effects: [] };
+    const message = 'The agent ended again and again before it went on.';
+    return {
+      state: { ...state, turn: NONE },
+      effects: [
+        emit({ type: 'notice', level: 'error', code: 'agent_exited', message, run_id: run.runId }),
+        emit(toRunEnd(run.runId, 'failed')),
+      ],
     };
   }
   const prompt = { ...line.prompt, attempts: line.prompt.attempts + 1 };
@@ -286,10 +353,9 @@ function checked(state: RunState, line: Line, trace: LineTrace, runId: string): 
     };
   }
   if (trace === 'absent') return { state: putBack(state, { type: 'prompt', prompt }), effects: [] };
-  const message = 'The agent was cut off while it worked on this prompt. It is asked to go on where it was.';
   return {
     state: putBack(state, { type: 'prompt', prompt: { ...prompt, continues: true } }),
-    effects: [emit({ type: 'notice', level: 'warning', code: 'prompt_continued', message })],
+    effects: [continued()],
   };
 }
 

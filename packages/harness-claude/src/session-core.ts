@@ -21,6 +21,7 @@ import {
   type QuestionState,
   recoverQuestion,
   stepQuestion,
+  type Verdict,
 } from './question-core.js';
 import { type Line, type LineTrace, NO_RUNS, type RunState, recoverRuns, stepRun } from './run-core.js';
 import { SessionDraft } from './session-draft.js';
@@ -104,7 +105,9 @@ export type SessionInput =
   | { readonly type: 'timer'; readonly name: TimerName }
   | { readonly type: 'deferred_checked'; readonly found: boolean }
   | { readonly type: 'parked'; readonly resumable: boolean }
-  | { readonly type: 'line_checked'; readonly trace: LineTrace };
+  | { readonly type: 'line_checked'; readonly trace: LineTrace }
+  /** `trace`: of the call's result, which is that of its run. */
+  | { readonly type: 'answer_checked'; readonly trace: LineTrace; readonly carries: boolean };
 
 export type TimerName = 'hook_silent' | 'hold' | 'interrupt' | 'gate' | 'blocked';
 
@@ -120,6 +123,7 @@ export type SessionEffect =
   | { readonly type: 'check_deferred'; readonly call: ParkedCall }
   | { readonly type: 'check_marker'; readonly call: ParkedCall; readonly mend: boolean }
   | { readonly type: 'check_line'; readonly line: Line }
+  | { readonly type: 'check_answer'; readonly call: ParkedCall; readonly verdict: Verdict }
   /** Without `ms`: the shell's own figure for this timer. */
   | { readonly type: 'set_timer'; readonly name: TimerName; readonly ms?: number }
   | { readonly type: 'clear_timer'; readonly name: TimerName }
@@ -218,6 +222,8 @@ function apply(draft: SessionDraft, input: SessionInput) {
       return draft.deferredChecked(input.found);
     case 'parked':
       return draft.useQuestion(stepQuestion(question, input));
+    case 'answer_checked':
+      return draft.answerChecked(input.trace, input.carries);
     case 'line_checked':
       return draft.useRuns(stepRun(draft.state.runs, { ...input, runId: draft.runId }));
     default:

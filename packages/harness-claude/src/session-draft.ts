@@ -20,7 +20,7 @@ import { PERMISSION_POLICY } from './permission-policy.js';
 import { summarizePrompt } from './prompt-line.js';
 import { type Fire, type ParkedCall, type QuestionStep, stepQuestion, type Verdict } from './question-core.js';
 import { joinQuestionInputs, parseQuestionInput } from './question-input.js';
-import { currentPromptId, isPromptKnown, type RunStep, stepRun, type TurnOutcome } from './run-core.js';
+import { currentPromptId, isPromptKnown, type LineTrace, type RunStep, stepRun, type TurnOutcome } from './run-core.js';
 import type { SessionEffect, SessionState, SessionStep, TurnResult } from './session-core.js';
 import { finishSession } from './session-pump.js';
 import { verdictCarried } from './verdict-proof.js';
@@ -78,6 +78,7 @@ export class SessionDraft {
         case 'reply':
         case 'check_deferred':
         case 'check_marker':
+        case 'check_answer':
           this.push(effect);
           break;
         case 'end_agent':
@@ -120,10 +121,26 @@ export class SessionDraft {
         case 'verdict_taken':
           this.useQuestion(stepQuestion(this.state.question, { type: 'message_taken', runId: effect.runId }));
           break;
+        case 'settle_run':
+          this.settleRun(effect.trace);
+          break;
         default:
           assertNever(effect);
       }
     }
+  }
+
+  /** The open run's process is gone: its transcript says how far it came. */
+  private settleRun(trace: LineTrace) {
+    if (trace === 'finished') this.turnOver('ok');
+    else this.useRuns(stepRun(this.state.runs, { type: 'run_cut' }));
+  }
+
+  answerChecked(trace: LineTrace, carries: boolean) {
+    const before = this.state.question;
+    if (before.status !== 'answering') return;
+    this.useQuestion(stepQuestion(before, { type: 'answer_checked', carries, runId: this.runId }));
+    if (this.state.question.status === 'none') this.settleRun(trace);
   }
 
   // ---- the agent's stream -----------------------------------------------------------------

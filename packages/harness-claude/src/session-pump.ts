@@ -17,7 +17,7 @@ function pumpOnce(draft: SessionDraft): boolean {
   if (agent === 'ending' || paused || runs.turn.status !== 'none') return false;
   switch (question.status) {
     case 'answering': {
-      if (question.attempts >= ATTEMPTS_IN_ALL) return false;
+      if (question.attempts >= ATTEMPTS_IN_ALL || question.inDoubt) return false;
       if (question.route === 'resume') {
         if (agent === 'live') return false;
         if (draft.state.claudeSessionId === undefined) {
@@ -39,6 +39,11 @@ function pumpOnce(draft: SessionDraft): boolean {
       return true;
     case 'denial_owed':
     case 'none': {
+      if (runs.cut) {
+        if (agent === 'absent') startAgent(draft);
+        draft.useRuns(stepRun(runs, { type: 'send_continuation' }));
+        return true;
+      }
       const [head, ...queue] = runs.queue;
       if (!head) return false;
       if (question.status === 'denial_owed' && !head.continues) {
@@ -69,7 +74,7 @@ function isIdle({ question, runs, agent, settled, paused }: SessionState): boole
   switch (question.status) {
     case 'none':
     case 'denial_owed':
-      return runs.queue.length === 0 || paused;
+      return (runs.queue.length === 0 && runs.cut === undefined) || paused;
     case 'waiting':
       return true;
     case 'answering':

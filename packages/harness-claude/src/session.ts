@@ -14,7 +14,7 @@ import { type HookRequest, type HookServer, openHookServer } from './hook-server
 import { type HostLink, openHostLink } from './host-link.js';
 import { type Journal, openJournal } from './journal.js';
 import { LogTeller } from './log-teller.js';
-import { lineUuid, promptText } from './prompt-line.js';
+import { GO_ON, lineUuid, promptText } from './prompt-line.js';
 import type { Fire, HookReply } from './question-core.js';
 import { QUESTION_TOOL } from './question-input.js';
 import type { Line } from './run-core.js';
@@ -199,6 +199,12 @@ class Session {
           type: 'parked',
           resumable,
         }));
+      case 'check_answer':
+        return this.report(
+          this.checks.answerOf(claudeSessionId, effect.call, effect.verdict),
+          { trace: 'absent', carries: false },
+          (found) => ({ type: 'answer_checked', ...found }),
+        );
       case 'check_line':
         return this.report(this.checks.traceOf(claudeSessionId, lineUuid(effect.line)), 'absent', (trace) => ({
           type: 'line_checked',
@@ -234,6 +240,7 @@ class Session {
 
   private textOf(line: Line): string {
     if (line.type === 'prompt') return promptText(line.prompt);
+    if (line.type === 'continuation') return GO_ON;
     const { question } = this.state;
     return question.status === 'answering' ? toVerdictMessage(question.call, question.verdict) : '';
   }

@@ -4,15 +4,29 @@
 import { join } from 'node:path';
 import type { HarnessAssignment } from '@engram/harness-proto';
 import type { Logger } from 'pino';
-import type { ParkedCall } from './question-core.js';
+import type { ParkedCall, Verdict } from './question-core.js';
 import { QUESTION_TOOL } from './question-input.js';
-import { hasDeferredMarker, hasToolResult, type LineTrace, traceOfUserLine } from './transcript.js';
+import {
+  hasDeferredMarker,
+  hasToolResult,
+  type LineTrace,
+  toolResults,
+  toolResultText,
+  traceOfUserLine,
+} from './transcript.js';
 import { appendDeferredMarker, findTranscriptPath, readTranscript, scrubTranscriptFile } from './transcript-file.js';
+import { verdictCarried } from './verdict-proof.js';
 
 export interface TranscriptChecks {
   isDeferred(claudeSessionId: string | undefined, call: ParkedCall): Promise<boolean>;
   /** True when a resume will fire the call's hook again. */
   isResumable(claudeSessionId: string | undefined, call: ParkedCall, mend: boolean): Promise<boolean>;
+  /** Does the call's result hold the verdict, and how far did its run come? */
+  answerOf(
+    claudeSessionId: string | undefined,
+    call: ParkedCall,
+    verdict: Verdict,
+  ): Promise<{ readonly trace: LineTrace; readonly carries: boolean }>;
   traceOf(claudeSessionId: string | undefined, uuid: string): Promise<LineTrace>;
 }
 
@@ -42,6 +56,22 @@ export function createTranscriptChecks(assignment: HarnessAssignment, log: Logge
       if (!marker.ok) log.warn({ toolCallId: call.toolCallId, reason: marker.reason }, 'call cannot be resumed');
       else if (marker.append) log.warn({ toolCallId: call.toolCallId }, 'resume marker was missing and is written');
       return marker.ok;
+    },
+    async answerOf(id, call, verdict) {
+      const path = await pathOf(id);
+      if (path === undefined) return { trace: 'absent', carries: false };
+      const transcript = await readTranscript(path);
+      const text = toolResultText(transcript, call.toolCallId);
+      const line = transcript.lines.find((one) =>
+        toolResults(one).some((result) => result.toolUseId === call.toolCallId && !result.isPlaceholder),
+      );
+      if (text === undefined || line?.uuid === undefined) return { trace: 'absent', carries: false };
+      // The file does not say reliably whether a result is an error; the words of a denial do.
+      const isDenial = verdict.type === 'denied' || verdict.type === 'denied_then_prompt';
+      return {
+        trace: traceOfUserLine(transcript, line.uuid),
+        carries: verdictCarried(call, verdict, isDenial, text),
+      };
     },
     async traceOf(id, uuid) {
       const path = await pathOf(id);

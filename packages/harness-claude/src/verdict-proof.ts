@@ -2,10 +2,8 @@
 // (a placeholder after an error, "the user did not answer"); those are no proof.
 
 import { assertNever } from '@engram/harness-proto';
-import { carriesAnswers } from './answer-text.js';
+import { carriesAnswers, toDismissalReason } from './answer-text.js';
 import type { ParkedCall, Verdict } from './question-core.js';
-
-const PLACEHOLDER = /tool result missing/i;
 
 export function verdictCarried(call: ParkedCall, verdict: Verdict, isError: boolean, text: string): boolean {
   switch (verdict.type) {
@@ -14,8 +12,9 @@ export function verdictCarried(call: ParkedCall, verdict: Verdict, isError: bool
     case 'superseded':
       return !isError && text.includes(verdict.text);
     case 'denied':
+      return isError && text.includes(toDismissalReason(verdict.reason));
     case 'denied_then_prompt':
-      return isError && !PLACEHOLDER.test(text);
+      return isError && text.includes(verdict.text);
     default:
       return assertNever(verdict);
   }

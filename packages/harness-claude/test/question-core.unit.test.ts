@@ -1,0 +1,412 @@
+// Every state of a question against every input: the compiler finds a missing cell.
+
+import { describe, expect, it } from 'vitest';
+import {
+  ATTEMPTS_BY_RESUME,
+  ATTEMPTS_IN_ALL,
+  openCall,
+  type ParkedCall,
+  type QuestionInput,
+  type QuestionState,
+  type QuestionStatus,
+  recoverQuestion,
+  stepQuestion,
+} from '../src/question-core.js';
+
+const call: ParkedCall = {
+  toolCallId: 'q1',
+  runId: 'r1',
+  questions: [{ question: 'Q?', header: 'H', multi_select: false, options: [] }],
+  input: {},
+};
+const other: ParkedCall = { ...call, toolCallId: 'q2' };
+const answers = { 'Q?': ['a'] };
+const fire = { fireId: 'f', channel: 'hook' } as const;
+const verdict = { type: 'answer', answers } as const;
+
+type Cell = readonly [QuestionStatus, ...string[]];
+type InputName = keyof typeof inputs;
+
+const inputs = {
+  gate_opened: { type: 'gate_opened', call: other, fireId: 'g' },
+  narrated: { type: 'narrated' },
+  turn_deferred: { type: 'turn_deferred', toolCallId: 'q1', interrupted: false, poisoned: false },
+  turn_deferred_interrupted: { type: 'turn_deferred', toolCallId: 'q1', interrupted: true, poisoned: false },
+  turn_deferred_other: { type: 'turn_deferred', toolCallId: 'q9', interrupted: false, poisoned: false },
+  turn_ended: { type: 'turn_ended' },
+  parked: { type: 'parked', resumable: true },
+  parked_dead: { type: 'parked', resumable: false },
+  fired: { type: 'fired', toolCallId: 'q1', fire },
+  fired_other: { type: 'fired', toolCallId: 'q9', fire },
+  fire_lost: { type: 'fire_lost', fireId: 'f' },
+  result_carries: { type: 'call_result', toolCallId: 'q1', carries: true, runId: 'r2' },
+  result_empty: { type: 'call_result', toolCallId: 'q1', carries: false, runId: 'r2' },
+  result_other: { type: 'call_result', toolCallId: 'q9', carries: true, runId: 'r2' },
+  message_taken: { type: 'message_taken', runId: 'r2' },
+  resume_failed: { type: 'resume_failed' },
+  agent_exited: { type: 'agent_exited' },
+  checked_carries: { type: 'answer_checked', carries: true, runId: 'r2' },
+  checked_empty: { type: 'answer_checked', carries: false, runId: 'r2' },
+  answer: { type: 'answer', toolCallId: 'q1', answers },
+  answer_other: { type: 'answer', toolCallId: 'q9', answers },
+  dismiss: { type: 'dismiss', toolCallId: 'q1', reason: 'declined' },
+  dismiss_interrupted: { type: 'dismiss', toolCallId: 'q1', reason: 'interrupted' },
+  prompt: { type: 'prompt', promptId: 'p1', text: 'words' },
+  interrupt: { type: 'interrupt' },
+  attend: { type: 'attend', toolCallId: 'q1', holdMs: 1000 },
+  attend_release: { type: 'attend', toolCallId: 'q1', holdMs: 0 },
+  hold_ended: { type: 'hold_ended' },
+  closed_elsewhere: { type: 'closed_elsewhere', toolCallId: 'q1' },
+  unknown_elsewhere: { type: 'unknown_elsewhere' },
+  adopted: { type: 'adopted', call: other },
+} as const satisfies Record<string, QuestionInput>;
+
+const states: Record<QuestionStatus, QuestionState> = {
+  none: { status: 'none' },
+  deferring: { status: 'deferring', call, poisoned: false },
+  parking: { status: 'parking', call, route: 'resume', mend: false },
+  waiting: { status: 'waiting', call, route: 'resume' },
+  attending: { status: 'attending', call, fire },
+  denial_owed: { status: 'denial_owed', call, route: 'resume', reason: 'interrupted' },
+  answering: { status: 'answering', call, verdict, route: 'resume', attempts: 0, inDoubt: false },
+};
+
+const none: Cell = ['none'];
+const deferring: Cell = ['deferring'];
+const parking: Cell = ['parking'];
+const waiting: Cell = ['waiting'];
+const attending: Cell = ['attending'];
+const owed: Cell = ['denial_owed'];
+const answering: Cell = ['answering'];
+
+const table: Record<QuestionStatus, Record<InputName, Cell>> = {
+  none: {
+    gate_opened: ['deferring', 'reply:defer'],
+    narrated: none,
+    turn_deferred: none,
+    turn_deferred_interrupted: none,
+    turn_deferred_other: none,
+    turn_ended: none,
+    parked: none,
+    parked_dead: none,
+    fired: none,
+    fired_other: none,
+    fire_lost: none,
+    result_carries: none,
+    result_empty: none,
+    result_other: none,
+    message_taken: none,
+    resume_failed: none,
+    agent_exited: none,
+    checked_carries: none,
+    checked_empty: none,
+    answer: none,
+    answer_other: none,
+    dismiss: none,
+    dismiss_interrupted: none,
+    prompt: none,
+    interrupt: none,
+    attend: none,
+    attend_release: none,
+    hold_ended: none,
+    closed_elsewhere: none,
+    unknown_elsewhere: none,
+    adopted: ['parking', 'check_marker'],
+  },
+  deferring: {
+    gate_opened: ['deferring', 'reply:deny'],
+    narrated: deferring,
+    turn_deferred: ['parking', 'emit', 'end_agent'],
+    turn_deferred_interrupted: ['parking', 'end_agent'],
+    turn_deferred_other: none,
+    turn_ended: none,
+    parked: deferring,
+    parked_dead: deferring,
+    fired: deferring,
+    fired_other: deferring,
+    fire_lost: deferring,
+    result_carries: none,
+    result_empty: none,
+    result_other: deferring,
+    message_taken: deferring,
+    resume_failed: deferring,
+    agent_exited: ['deferring', 'check_deferred'],
+    checked_carries: deferring,
+    checked_empty: deferring,
+    answer: deferring,
+    answer_other: deferring,
+    dismiss: deferring,
+    dismiss_interrupted: deferring,
+    prompt: deferring,
+    interrupt: deferring,
+    attend: deferring,
+    attend_release: deferring,
+    hold_ended: deferring,
+    closed_elsewhere: deferring,
+    unknown_elsewhere: deferring,
+    adopted: deferring,
+  },
+  parking: {
+    gate_opened: parking,
+    narrated: parking,
+    turn_deferred: ['parking', 'end_agent'],
+    turn_deferred_interrupted: ['parking', 'end_agent'],
+    turn_deferred_other: ['parking', 'end_agent'],
+    turn_ended: parking,
+    parked: waiting,
+    parked_dead: waiting,
+    fired: parking,
+    fired_other: parking,
+    fire_lost: parking,
+    result_carries: parking,
+    result_empty: parking,
+    result_other: parking,
+    message_taken: parking,
+    resume_failed: parking,
+    agent_exited: ['parking', 'check_marker'],
+    checked_carries: parking,
+    checked_empty: parking,
+    answer: parking,
+    answer_other: parking,
+    dismiss: parking,
+    dismiss_interrupted: parking,
+    prompt: parking,
+    interrupt: parking,
+    attend: parking,
+    attend_release: parking,
+    hold_ended: ['parking', 'end_agent'],
+    closed_elsewhere: parking,
+    unknown_elsewhere: ['parking', 'emit'],
+    adopted: parking,
+  },
+  waiting: {
+    gate_opened: waiting,
+    narrated: waiting,
+    turn_deferred: waiting,
+    turn_deferred_interrupted: waiting,
+    turn_deferred_other: waiting,
+    turn_ended: waiting,
+    parked: waiting,
+    parked_dead: waiting,
+    fired: waiting,
+    fired_other: waiting,
+    fire_lost: waiting,
+    result_carries: waiting,
+    result_empty: waiting,
+    result_other: waiting,
+    message_taken: waiting,
+    resume_failed: waiting,
+    agent_exited: waiting,
+    checked_carries: waiting,
+    checked_empty: waiting,
+    answer: answering,
+    answer_other: waiting,
+    dismiss: answering,
+    dismiss_interrupted: owed,
+    prompt: answering,
+    interrupt: owed,
+    attend: ['attending', 'start_hold'],
+    attend_release: waiting,
+    hold_ended: waiting,
+    closed_elsewhere: owed,
+    unknown_elsewhere: ['waiting', 'emit'],
+    adopted: waiting,
+  },
+  attending: {
+    gate_opened: attending,
+    narrated: attending,
+    turn_deferred: attending,
+    turn_deferred_interrupted: attending,
+    turn_deferred_other: attending,
+    turn_ended: attending,
+    parked: attending,
+    parked_dead: attending,
+    fired: attending,
+    fired_other: attending,
+    fire_lost: attending,
+    result_carries: attending,
+    result_empty: attending,
+    result_other: attending,
+    message_taken: attending,
+    resume_failed: ['parking', 'end_agent'],
+    agent_exited: waiting,
+    checked_carries: attending,
+    checked_empty: attending,
+    answer: ['answering', 'reply:verdict'],
+    answer_other: attending,
+    dismiss: ['answering', 'reply:verdict'],
+    dismiss_interrupted: ['parking', 'reply:defer', 'start_hold'],
+    prompt: ['answering', 'reply:verdict'],
+    interrupt: ['parking', 'reply:defer', 'start_hold'],
+    attend: ['attending', 'start_hold'],
+    attend_release: ['parking', 'reply:defer', 'start_hold'],
+    hold_ended: ['parking', 'reply:defer', 'start_hold'],
+    closed_elsewhere: ['parking', 'reply:defer', 'start_hold'],
+    unknown_elsewhere: ['attending', 'emit'],
+    adopted: attending,
+  },
+  denial_owed: {
+    gate_opened: owed,
+    narrated: owed,
+    turn_deferred: owed,
+    turn_deferred_interrupted: owed,
+    turn_deferred_other: owed,
+    turn_ended: owed,
+    parked: owed,
+    parked_dead: owed,
+    fired: owed,
+    fired_other: owed,
+    fire_lost: owed,
+    result_carries: owed,
+    result_empty: owed,
+    result_other: owed,
+    message_taken: owed,
+    resume_failed: owed,
+    agent_exited: owed,
+    checked_carries: owed,
+    checked_empty: owed,
+    answer: answering,
+    answer_other: owed,
+    dismiss: answering,
+    dismiss_interrupted: owed,
+    prompt: answering,
+    interrupt: owed,
+    attend: owed,
+    attend_release: owed,
+    hold_ended: owed,
+    closed_elsewhere: owed,
+    unknown_elsewhere: owed,
+    adopted: owed,
+  },
+  answering: {
+    gate_opened: answering,
+    narrated: answering,
+    turn_deferred: answering,
+    turn_deferred_interrupted: answering,
+    turn_deferred_other: answering,
+    turn_ended: answering,
+    parked: answering,
+    parked_dead: answering,
+    fired: ['answering', 'reply:verdict'],
+    fired_other: answering,
+    fire_lost: answering,
+    result_carries: ['none', 'delivered'],
+    result_empty: answering,
+    result_other: answering,
+    message_taken: answering,
+    resume_failed: answering,
+    agent_exited: ['answering', 'check_answer'],
+    checked_carries: answering,
+    checked_empty: answering,
+    answer: answering,
+    answer_other: answering,
+    dismiss: answering,
+    dismiss_interrupted: answering,
+    prompt: answering,
+    interrupt: answering,
+    attend: answering,
+    attend_release: answering,
+    hold_ended: answering,
+    closed_elsewhere: answering,
+    unknown_elsewhere: answering,
+    adopted: answering,
+  },
+};
+
+const statuses = Object.values(states).map((state) => state.status);
+const names = Object.keys(inputs).filter((name): name is InputName => name in inputs);
+
+describe('the question core', () => {
+  for (const status of statuses) {
+    it.each(names)(`${status} on %s`, (name) => {
+      const { state, effects } = stepQuestion(states[status], inputs[name]);
+      const told = effects.map((effect) => (effect.type === 'reply' ? `reply:${effect.reply.type}` : effect.type));
+      expect([state.status, ...told]).toEqual(table[status][name]);
+    });
+  }
+
+  it('leaves answering by the proof alone, whatever else comes', () => {
+    for (const route of ['resume', 'message'] as const) {
+      const state: QuestionState = { status: 'answering', call, verdict, route, attempts: 0, inDoubt: false };
+      const leaving = names.filter((name) => stepQuestion(state, inputs[name]).state.status !== 'answering');
+      expect(leaving).toEqual([route === 'resume' ? 'result_carries' : 'message_taken']);
+    }
+  });
+
+  it('goes by message when the resumed call brings a result that carries nothing', () => {
+    const { state } = stepQuestion(states.answering, inputs.result_empty);
+    expect(state).toMatchObject({ status: 'answering', route: 'message' });
+    expect(stepQuestion(state, inputs.message_taken).state.status).toBe('none');
+  });
+
+  it('finds the proof in the transcript when the stream could not bring it', () => {
+    const { state } = stepQuestion(states.answering, inputs.agent_exited);
+    expect(stepQuestion(state, inputs.checked_empty).state).toMatchObject({ status: 'answering', inDoubt: false });
+    const { state: after, effects } = stepQuestion(state, inputs.checked_carries);
+    expect(after.status).toBe('none');
+    expect(effects).toMatchObject([{ type: 'delivered', verdict, runId: 'r2' }]);
+  });
+
+  it('denies a late hook when the message is on its way: one delivery, not two', () => {
+    const state: QuestionState = { status: 'answering', call, verdict, route: 'message', attempts: 0, inDoubt: false };
+    const { effects } = stepQuestion(state, inputs.fired);
+    expect(effects).toMatchObject([{ type: 'reply', reply: { type: 'deny' } }]);
+  });
+
+  it('goes by message after some agents that died, and gives up visibly after some more', () => {
+    let state: QuestionState = states.answering;
+    const effects: string[] = [];
+    for (let i = 1; i <= ATTEMPTS_IN_ALL; i += 1) {
+      const step = stepQuestion(state, inputs.agent_exited);
+      state = step.state;
+      effects.push(...step.effects.map((effect) => effect.type));
+      if (i < ATTEMPTS_BY_RESUME) expect(state).toMatchObject({ inDoubt: true });
+      if (i === ATTEMPTS_BY_RESUME) expect(state).toMatchObject({ route: 'message' });
+    }
+    expect(state.status).toBe('answering');
+    expect(effects).toEqual(['check_answer', 'check_answer', 'check_answer', 'give_up']);
+    expect(stepQuestion(state, inputs.answer).state).toMatchObject({ attempts: 0 });
+  });
+
+  it('keeps an answer that comes while the agent ends, and delivers it afterwards', () => {
+    const { state } = stepQuestion(states.parking, inputs.answer);
+    expect(openCall(state)).toBeUndefined();
+    expect(stepQuestion(state, inputs.prompt).state).toBe(state);
+    expect(stepQuestion(state, inputs.parked).state).toMatchObject({ status: 'answering', verdict });
+  });
+
+  it('brings the words of the next prompt along with a denial that is owed after an interrupt', () => {
+    const { state } = stepQuestion(states.denial_owed, inputs.prompt);
+    expect(state).toMatchObject({
+      verdict: { type: 'denied_then_prompt', reason: 'interrupted', promptId: 'p1', text: 'words' },
+    });
+  });
+
+  it('parks an interrupted question with a closed card', () => {
+    const { state } = stepQuestion(states.deferring, inputs.turn_deferred_interrupted);
+    expect(openCall(state)).toBeUndefined();
+    expect(stepQuestion(state, inputs.parked).state.status).toBe('denial_owed');
+  });
+
+  it('mends the transcript of a question the model narrated past', () => {
+    const { state } = stepQuestion(stepQuestion(states.deferring, inputs.narrated).state, inputs.turn_deferred);
+    expect(state).toMatchObject({ status: 'parking', mend: true });
+    expect(stepQuestion(state, inputs.parked_dead).state).toMatchObject({ status: 'waiting', route: 'message' });
+  });
+
+  it('comes out of a crash with what it owed', () => {
+    const after = (status: QuestionStatus) => {
+      const { state, effects } = recoverQuestion(states[status]);
+      return [state.status, ...effects.map((effect) => effect.type)];
+    };
+    expect(statuses.map(after)).toEqual([
+      ['none'],
+      ['deferring', 'check_deferred'],
+      ['parking', 'check_marker'],
+      ['waiting'],
+      ['waiting'],
+      ['denial_owed'],
+      ['answering', 'check_answer'],
+    ]);
+  });
+});
