@@ -79,10 +79,12 @@ export async function build(names, say = () => {}) {
     say(`${target.says} …`);
     const hash = hashFiles(target.inputs);
     const [program, args, cwd] = target.build();
-    const result = await runCommand(process.execPath, [program, ...args], {
-      cwd,
-      env: { ...process.env, NODE_ENV: 'production' },
-    });
+    const env = { ...process.env, NODE_ENV: 'production' };
+    let result = await runCommand(process.execPath, [program, ...args], { cwd, env });
+    // What an interrupted or concurrent build left behind can mislead the compiler: once more, from nothing.
+    if (result.code !== 0 && name === 'server') {
+      result = await runCommand(process.execPath, [program, ...args, '--force'], { cwd, env });
+    }
     if (result.code !== 0) {
       throw new ScriptError(
         `${target.says} failed:\n${result.output.trim()}`,

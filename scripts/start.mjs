@@ -16,6 +16,7 @@ const { pathToFileURL } = await import('node:url');
 const { root, ScriptError } = await import('./repository.mjs');
 const { install, isInstalled } = await import('./install.mjs');
 const { build, staleTargets } = await import('./build.mjs');
+const { watchNpm } = await import('./npm-parent.mjs');
 const { withCheckoutLock } = await import('./checkout-lock.mjs');
 
 const say = (line) => process.stderr.write(`engram: ${line}\n`);
@@ -38,6 +39,8 @@ try {
   say(error instanceof ScriptError ? error.message : error.stack);
   process.exit(1);
 }
+
+watchNpm(() => process.kill(process.pid, 'SIGTERM'));
 
 const main = join(realpathSync(root), 'packages/cli/dist/main.js');
 process.argv.splice(1, process.argv.length - 1, main, 'up', ...process.argv.slice(2));
