@@ -54,6 +54,14 @@ export interface PromptRow {
   /** Accepted and not running yet, with nothing before it: the agent is woken for it, or cannot start. */
   readonly pending: 'waking' | 'stuck' | undefined;
 }
+export interface NoticeRow {
+  readonly kind: 'notice';
+  readonly key: string;
+  readonly level: 'info' | 'warning' | 'error';
+  readonly code: string;
+  readonly message: string;
+  readonly at: string;
+}
 export type Row =
   | RunRow
   | ToolRow
@@ -69,12 +77,5 @@ export type Row =
       readonly live: boolean;
     }
   | { readonly kind: 'question'; readonly key: string; readonly runId: string; readonly card: QuestionCard }
-  | {
-      readonly kind: 'notice';
-      readonly key: string;
-      readonly level: 'info' | 'warning' | 'error';
-      readonly code: string;
-      readonly message: string;
-      readonly at: string;
-    }
+  | NoticeRow
   | { readonly kind: 'unrecognised'; readonly key: string; readonly name: string; readonly fields: string };

@@ -226,9 +226,14 @@ export const words = {
 
   newBelow: 'New below',
   tabs: { conversation: 'Conversation', changes: 'Changes' },
-  isolation: (text: string) => text,
+  isolation: (kind: string) =>
+    kind === 'process'
+      ? 'no isolation: the agent can do whatever you can, including answering for you'
+      : `isolation: ${kind}`,
   version: (v: string) => `Engram ${v}`,
 
+  showAll: 'Show all',
+  showLess: 'Show less',
   notice: { info: 'Note', warning: 'Warning', error: 'Error' },
   unrecognised: (name: string) => `An event this page does not know: ${name}`,
   unrecognisedHint: 'The server is newer than this page. Reload to get the newer page.',

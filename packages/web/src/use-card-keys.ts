@@ -50,6 +50,8 @@ export function useCardKeys(on: boolean, section: RefObject<HTMLElement | null>,
       const option = /^[1-9]$/.test(event.key) ? question.options[Number(event.key) - 1] : undefined;
       if (option === undefined) return;
       event.preventDefault();
+      // The focus follows the choice, so that the next Enter is the card's and not that of what was clicked before.
+      section.current?.querySelectorAll('input')[Number(event.key) - 1]?.focus();
       onPart(chooseOption(part, question, option.label));
     }
     document.addEventListener('keydown', onKey);

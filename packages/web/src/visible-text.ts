@@ -22,6 +22,9 @@ const HIDDEN =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e007f}]|[\u{e0100}-\u{e01ef}]/gu;
 
+/** The same without state, for a quick look at text that almost always has none. */
+const ANY_HIDDEN = new RegExp(HIDDEN.source, 'u');
+
 const CONTROL_CODES_END = 0x9f;
 /** Joins emoji and shapes several scripts; hidden only where neither side is such a character. */
 const ZERO_WIDTH_JOINERS = new Set(['\u200c', '\u200d']);
@@ -40,6 +43,7 @@ function isJoiningHere(text: string, at: number): boolean {
 }
 
 export function toVisibleText(text: string): VisibleText {
+  if (!ANY_HIDDEN.test(text)) return { parts: [{ text }], hiddenCount: 0, deceptive: false };
   const parts: TextPart[] = [];
   let from = 0;
   let hiddenCount = 0;

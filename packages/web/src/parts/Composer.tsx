@@ -13,6 +13,7 @@ interface Props {
   readonly running: boolean;
   readonly waiting: boolean;
   readonly queue: readonly QueuedPrompt[];
+  readonly onSent: () => void;
   readonly field: RefObject<HTMLTextAreaElement | null>;
 }
 
@@ -23,7 +24,7 @@ type Sending =
 
 const keyOf = (sessionId: string) => `engram.message.${sessionId}`;
 
-export function Composer({ sessionId, running, waiting, queue, field }: Props) {
+export function Composer({ sessionId, running, waiting, queue, onSent, field }: Props) {
   const [text, setText] = useState(() => localStorage.getItem(keyOf(sessionId)) ?? '');
   const [sending, setSending] = useState<Sending>({ status: 'idle' });
   const [stopping, setStopping] = useState(false);
@@ -53,6 +54,7 @@ export function Composer({ sessionId, running, waiting, queue, field }: Props) {
       attempt.current = { text: '', id: '' };
       setText('');
       setSending({ status: 'idle' });
+      onSent();
       requestAnimationFrame(() => field.current?.focus());
     } catch (error) {
       setSending({ status: 'failed', why: reasonOf(error) });

@@ -9,6 +9,8 @@ import { ConversationRow } from './ConversationRow.js';
 import { ErrorBoundary } from './ErrorBoundary.js';
 
 export interface ConversationHandle {
+  /** Goes to the end and stays there: what was sent from here will appear there. */
+  toEnd(): void;
   /** Brings the row into view, opened. */
   showRow(key: string): void;
 }
@@ -21,6 +23,7 @@ interface Props {
 }
 
 const NEAR_END_PX = 24;
+const SETTLE_MS = 300;
 
 function withoutCollapsed(rows: readonly Row[], toggled: ReadonlySet<string>): readonly Row[] {
   const collapsed = new Set<string>();
@@ -47,22 +50,26 @@ export function Conversation({ rows, owner, caughtUp, ref }: Props) {
     list.current?.scrollToIndex(Number.MAX_SAFE_INTEGER, { align: 'end' });
   }, []);
 
-  const onToggle = useCallback((key: string) => {
-    // What opens under the pointer must not scroll away.
-    sticky.current = false;
-    setToggled((known) => {
-      const next = new Set(known);
-      if (!next.delete(key)) next.add(key);
-      return next;
-    });
-  }, []);
-
-  function onScroll() {
+  const onScroll = useCallback(() => {
     const handle = list.current;
     if (handle === null) return;
     sticky.current = handle.scrollOffset + handle.viewportSize >= handle.scrollSize - NEAR_END_PX;
     if (sticky.current) setNewBelow(false);
-  }
+  }, []);
+
+  const onToggle = useCallback(
+    (key: string) => {
+      // What opens under the pointer must not scroll away; once it is laid out, the end is looked for again.
+      sticky.current = false;
+      setTimeout(onScroll, SETTLE_MS);
+      setToggled((known) => {
+        const next = new Set(known);
+        if (!next.delete(key)) next.add(key);
+        return next;
+      });
+    },
+    [onScroll],
+  );
 
   useLayoutEffect(() => {
     if (sticky.current && shown.length > 0) list.current?.scrollToIndex(shown.length - 1, { align: 'end' });
@@ -84,6 +91,7 @@ export function Conversation({ rows, owner, caughtUp, ref }: Props) {
   }, []);
 
   useImperativeHandle(ref, () => ({
+    toEnd,
     showRow(key) {
       const at = rows.findIndex((row) => row.key === key);
       const row = rows[at];

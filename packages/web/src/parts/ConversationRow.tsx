@@ -8,6 +8,7 @@ import { words } from '../strings.js';
 import { ClosedQuestion, nameOfActor } from './ClosedQuestion.js';
 import { FileChangeRow } from './FileChangeRow.js';
 import { Markdown } from './Markdown.js';
+import { NoticeLine } from './NoticeLine.js';
 import { TimeAgo } from './Time.js';
 import { ToolCard } from './ToolCard.js';
 import { VisibleText } from './VisibleText.js';
@@ -59,21 +60,7 @@ export function ConversationRow({ row, owner, open, onToggle }: RowProps) {
       if (isOpen(row.card) && row.card.state.status !== 'sent') return null;
       return <ClosedQuestion card={row.card} owner={owner} />;
     case 'notice':
-      return (
-        <p
-          className={`my-0.5 border-l-2 pl-3 text-[13px] ${
-            row.level === 'error'
-              ? 'border-danger text-danger'
-              : row.level === 'warning'
-                ? 'border-waiting-mark text-waiting'
-                : 'border-line text-muted'
-          }`}
-          title={`${row.code} · ${exactTime(row.at)}`}
-        >
-          <span className="sr-only">{words.notice[row.level]}: </span>
-          <VisibleText text={row.message} />
-        </p>
-      );
+      return <NoticeLine row={row} open={open} onToggle={() => onToggle(row.key)} />;
     case 'unrecognised':
       return (
         <details className="text-muted my-0.5 text-[13px]">

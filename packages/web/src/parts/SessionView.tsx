@@ -141,6 +141,7 @@ export function SessionView({ session, changesOpen, onChangesOpen, onShowList }:
                 running={view.running}
                 waiting={waiting}
                 queue={view.queue}
+                onSent={() => conversation.current?.toEnd()}
                 field={field}
               />
             </div>

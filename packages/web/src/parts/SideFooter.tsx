@@ -15,8 +15,8 @@ export function SideFooter({
   return (
     <footer className="border-line text-muted border-t px-3 py-2 text-[12px]">
       {status?.isolation !== undefined && (
-        <p className="line-clamp-2 pb-1" title={status.isolation}>
-          {status.isolation}
+        <p className="line-clamp-2 pb-1" title={words.isolation(status.isolation)}>
+          {words.isolation(status.isolation)}
         </p>
       )}
       <div className="flex items-center gap-2">
