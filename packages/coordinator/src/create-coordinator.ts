@@ -2,6 +2,7 @@
 // for each thing that is asked of it. No decision is made here.
 
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import type { Coordinator, HostDesk, SessionDesk } from './coordinator.js';
@@ -45,6 +46,8 @@ export interface CoordinatorOptions {
   /** How long an append is tried again while the database is away. Default one minute. */
   readonly retryMs?: number;
 }
+
+const READY_TIMEOUT_MS = 2_000;
 
 /** Opens the database, brings its schema up to date and gives both desks on it. */
 export async function createCoordinator(options: CoordinatorOptions): Promise<Coordinator> {
@@ -176,13 +179,13 @@ function toHostDesk(deps: {
   };
 }
 
+/** A database that does not answer soon is not ready. */
 async function isReady(db: Db): Promise<boolean> {
-  try {
-    await sql`select 1 from engram_schema limit 1`.execute(db);
-    return true;
-  } catch {
-    return false;
-  }
+  const asked = sql`select 1 from engram_schema limit 1`.execute(db).then(
+    () => true,
+    () => false,
+  );
+  return Promise.race([asked, delay(READY_TIMEOUT_MS, false, { ref: false })]);
 }
 
 function startError(error: unknown): CoordinatorError {

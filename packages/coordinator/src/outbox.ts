@@ -7,7 +7,6 @@ import { z } from 'zod';
 import type { OutboxCommand } from './coordinator.js';
 import type { Db } from './database.js';
 import { toJsonText } from './payload.js';
-import { moveWishes } from './session-row.js';
 
 export type OutboxKind = 'prompt' | 'edit' | 'dequeue' | 'answer' | 'dismiss' | 'interrupt';
 
@@ -22,11 +21,11 @@ export interface NewOutboxRow {
 
 /** The session's row is locked. */
 export async function putCommand(tx: Db, sessionId: string, row: NewOutboxRow): Promise<void> {
-  await sql`insert into outbox (session_id, kind, ref, command, wakes, accepted_at)
+  await sql`with moved as (update sessions set wish_version = wish_version + 1 where id = ${sessionId})
+    insert into outbox (session_id, kind, ref, command, wakes, accepted_at)
     values (${sessionId}, ${row.kind}, ${row.ref}, ${toJsonText(row.command)}::jsonb, ${row.wakes}, clock_timestamp())`.execute(
     tx,
   );
-  await moveWishes(tx, sessionId);
 }
 
 export interface Retirement {

@@ -5,7 +5,7 @@
 import { sql } from 'kysely';
 import { isUuid } from './cursor.js';
 import type { Db } from './database.js';
-import { insertEventRows, type StorableEvent, toEventRow } from './event-rows.js';
+import { type EventRow, insertEventRows, type StorableEvent, toEventRow } from './event-rows.js';
 import type { SessionStatus } from './session-events.js';
 
 export interface LockedSession {
@@ -20,20 +20,23 @@ export interface LockedSession {
   readonly open_run: string | null;
 }
 
-const LOCKED_COLUMNS = sql.raw('id, owner_id, status, last_idx, harness_seq, epoch, lease_host, bound_host, open_run');
+/** For a table alias `s`. */
+export const LOCKED_COLUMNS = sql.raw(
+  's.id, s.owner_id, s.status, s.last_idx, s.harness_seq, s.epoch, s.lease_host, s.bound_host, s.open_run',
+);
 
 /** Undefined when there is no such session. */
 export async function lockSession(tx: Db, id: string): Promise<LockedSession | undefined> {
   if (!isUuid(id)) return undefined;
   const { rows } = await sql<LockedSession>`
-    select ${LOCKED_COLUMNS} from sessions where id = ${id} for no key update`.execute(tx);
+    select ${LOCKED_COLUMNS} from sessions s where s.id = ${id} for no key update`.execute(tx);
   return rows[0];
 }
 
 /** Many at once, always in the same order, so that two writers of many cannot wait for each other. */
 export async function lockSessions(tx: Db, ids: readonly string[]): Promise<readonly LockedSession[]> {
   const { rows } = await sql<LockedSession>`
-    select ${LOCKED_COLUMNS} from sessions where id = any(${[...ids]}::uuid[]) order by id for no key update`.execute(
+    select ${LOCKED_COLUMNS} from sessions s where s.id = any(${[...ids]}::uuid[]) order by s.id for no key update`.execute(
     tx,
   );
   return rows;
@@ -59,12 +62,12 @@ export async function appendToSession(
   events: readonly StorableEvent[],
 ): Promise<number> {
   const lastIdx = session.last_idx + events.length;
+  await sql`update sessions set last_idx = ${lastIdx}, updated_at = clock_timestamp() where id = ${session.id}`.execute(
+    tx,
+  );
   await insertEventRows(
     tx,
     events.map((event, at) => toEventRow(session.id, session.last_idx + at + 1, event)),
-  );
-  await sql`update sessions set last_idx = ${lastIdx}, updated_at = clock_timestamp() where id = ${session.id}`.execute(
-    tx,
   );
   return lastIdx;
 }
@@ -78,8 +81,14 @@ export async function changeStatus(
   tx: Db,
   session: Pick<LockedSession, 'id' | 'last_idx' | 'status'>,
   to: SessionStatus,
-): Promise<number> {
-  if (session.status === to) return session.last_idx;
-  await sql`update sessions set status = ${to} where id = ${session.id}`.execute(tx);
-  return appendToSession(tx, session, [{ type: 'status_changed', from: session.status, to }]);
+): Promise<void> {
+  if (session.status === to) return;
+  await sql`update sessions set status = ${to}, last_idx = last_idx + 1, updated_at = clock_timestamp()
+    where id = ${session.id}`.execute(tx);
+  await insertEventRows(tx, [statusChanged(session, to)]);
+}
+
+/** The row of the event that tells a change of status; it is the session's next. */
+export function statusChanged(session: Pick<LockedSession, 'id' | 'last_idx' | 'status'>, to: SessionStatus): EventRow {
+  return toEventRow(session.id, session.last_idx + 1, { type: 'status_changed', from: session.status, to });
 }

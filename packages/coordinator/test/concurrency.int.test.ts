@@ -150,6 +150,44 @@ describe('appending again', () => {
   });
 });
 
+describe('an event the database refuses', () => {
+  it('is replaced by a notice in its place; nothing before, behind or beside it is lost', async () => {
+    const coordinator = await database.createCoordinator();
+    const [one, two] = await Promise.all([
+      makeSession(coordinator, { prompt: 'x' }),
+      makeSession(coordinator, { prompt: 'x' }),
+    ]);
+    const held = await coordinator.claimSessions('h1', 9);
+    const epoch = held[0]?.epoch ?? 0;
+    const poison = {
+      type: 'usage',
+      run_id: 'r',
+      input_tokens: 1.5,
+      output_tokens: 0,
+      cache_read_tokens: 0,
+      cache_write_tokens: 0,
+    } as const;
+    const events = [message('a'), poison, { type: 'run_completed', run_id: 'r', ok: true } as const, message('b')];
+    const outcomes = await Promise.all([
+      coordinator.appendEvents(
+        one.id,
+        epoch,
+        events.map((event, at) => ({ seq: at + 1, event })),
+      ),
+      coordinator.appendEvents(two.id, epoch, [{ seq: 1, event: { type: 'harness_idle' } }]),
+    ]);
+    expect(outcomes).toEqual([
+      { ok: true, storedSeq: 4 },
+      { ok: true, storedSeq: 1 },
+    ]);
+    const stored = (await allEvents(coordinator, one.id))
+      .slice(3)
+      .map(({ event }) => ('code' in event ? event.code : event.type));
+    expect(stored).toEqual(['agent_message', 'event_not_stored', 'run_completed', 'agent_message']);
+    expect((await allEvents(coordinator, two.id)).at(-1)?.event.type).toBe('harness_idle');
+  });
+});
+
 describe('a database that dies', () => {
   it('keeps every acknowledged prompt and event over SIGKILL, stores none twice, and goes on by itself', async () => {
     const connection = await database.makeDatabase();

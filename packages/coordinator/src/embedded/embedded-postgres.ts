@@ -3,7 +3,7 @@
 //
 //   find binaries → choose how to launch → end orphans → (init cluster) → start → service role
 
-import { mkdir, realpath } from 'node:fs/promises';
+import { mkdir, realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -61,6 +61,8 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   else await initCluster(binaries, launch, clusterDir, passwords);
   await giveTo(launch, clusterDir);
 
+  // No PostgreSQL of ours lives here now; a lock left behind could name a stranger's pid.
+  await rm(join(socketDir, '.s.PGSQL.5432.lock'), { force: true });
   const postmaster = await startPatiently({
     binaries,
     launch,

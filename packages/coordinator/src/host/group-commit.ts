@@ -8,6 +8,7 @@ import type { AppendOutcome } from '../coordinator.js';
 import { CoordinatorError } from '../coordinator-error.js';
 import type { Db } from '../database.js';
 import { isTransient, toCoordinatorError } from '../database-errors.js';
+import type { Incoming } from './fold-events.js';
 import { type Append, type AppendResult, storeBatch } from './store-batch.js';
 
 const MAX_EVENTS = 2_000;
@@ -58,33 +59,51 @@ export function createGroupCommit({ db, log, onStored, retryMs }: GroupCommitDep
   }
 
   async function flush(batch: readonly Waiting[]): Promise<void> {
-    try {
-      settle(batch, await storePatiently(batch));
-      onStored();
-    } catch (error) {
-      if (batch.length > 1 && !isTransient(error)) {
-        // One append that the database refuses must not take the others with it.
-        log.error({ err: toCoordinatorError(error), appends: batch.length }, 'a flush was refused: storing one by one');
-        for (const each of batch) await flush([each]);
-        return;
-      }
-      for (const each of batch) each.reject(toCoordinatorError(error));
-    }
-  }
-
-  async function storePatiently(batch: readonly Waiting[]): Promise<readonly AppendResult[]> {
     const until = Date.now() + retryMs;
-    // Only the harness's events carry the count that makes a second try harmless.
-    const repeatable = batch.every((each) => each.incoming.every((one) => one.from === 'harness'));
-    for (let wait = RETRY_FIRST_MS; ; wait = Math.min(wait * 2, RETRY_LAST_MS)) {
+    let left = batch;
+    for (let wait = RETRY_FIRST_MS; left.length > 0; wait = Math.min(wait * 2, RETRY_LAST_MS)) {
       try {
-        return await storeBatch(db, batch);
+        settle(left, await storeBatch(db, left));
+        onStored();
+        return;
       } catch (error) {
-        if (!isTransient(error) || !repeatable || closed || Date.now() > until) throw error;
-        log.warn({ err: toCoordinatorError(error), appends: batch.length }, 'a flush failed: trying again');
+        if (!isTransient(error)) return isolate(left, error);
+        const repeatable = closed || Date.now() > until ? [] : left.filter(isRepeatable);
+        for (const each of left) if (!repeatable.includes(each)) each.reject(toCoordinatorError(error));
+        left = repeatable;
+        if (left.length === 0) return;
+        log.warn({ err: toCoordinatorError(error).message, appends: left.length }, 'a flush failed: trying again');
         await delay(wait);
       }
     }
+  }
+
+  /** What the database refuses must not take its neighbours with it, nor come again for ever. */
+  async function isolate(batch: readonly Waiting[], error: unknown): Promise<void> {
+    const [only, ...others] = batch;
+    if (only === undefined) return;
+    if (others.length > 0) {
+      for (const each of batch) await flush([each]);
+      return;
+    }
+    const [first, ...rest] = only.incoming;
+    if (first === undefined || (rest.length === 0 && isReplaced(first))) {
+      only.reject(toCoordinatorError(error));
+      return;
+    }
+    if (rest.length > 0) {
+      // One by one, in order; the last one's outcome is the outcome of all.
+      for (const each of only.incoming.slice(0, -1))
+        await flush([{ ...only, incoming: [each], resolve: () => undefined }]);
+      const last = only.incoming.at(-1);
+      if (last !== undefined) await flush([{ ...only, incoming: [last] }]);
+      return;
+    }
+    log.error(
+      { sessionId: only.sessionId, kind: first.event.type, err: toCoordinatorError(error).message },
+      'an event cannot be stored',
+    );
+    await flush([{ ...only, incoming: [toReplacement(first)] }]);
   }
 
   return {
@@ -109,4 +128,21 @@ function settle(batch: readonly Waiting[], results: readonly AppendResult[]): vo
     else if ('error' in result) each.reject(result.error);
     else each.resolve(result);
   });
+}
+
+/** Only the harness's events carry the count that makes a second try harmless. */
+function isRepeatable(append: Append): boolean {
+  return append.incoming.every((each) => each.from === 'harness');
+}
+
+const REPLACED = 'event_not_stored';
+
+function isReplaced({ event }: Incoming): boolean {
+  return event.type === 'notice' && 'code' in event && event.code === REPLACED;
+}
+
+/** Stands in the log where an event stood that the database will not take. */
+function toReplacement(incoming: Incoming): Incoming {
+  const message = `An event of kind ${incoming.event.type} could not be stored.`;
+  return { ...incoming, event: { type: 'notice', level: 'error', code: REPLACED, message } };
 }

@@ -8,9 +8,17 @@ import { sql } from 'kysely';
 import type { Claim, Outcome } from '../coordinator.js';
 import { isUuid } from '../cursor.js';
 import type { Db } from '../database.js';
+import { insertEventRows } from '../event-rows.js';
 import { WAKING } from '../outbox.js';
 import type { SessionStatus } from '../session-events.js';
-import { changeStatus, type LockedSession, lockLeasedSession, lockSessions } from '../session-row.js';
+import {
+  changeStatus,
+  LOCKED_COLUMNS,
+  type LockedSession,
+  lockLeasedSession,
+  lockSessions,
+  statusChanged,
+} from '../session-row.js';
 import { SESSION_VIEW, type SessionViewRow, toSession } from '../session-view.js';
 
 export const LEASE_MS = 15_000;
@@ -33,7 +41,7 @@ export async function claimSessions(
 
 async function claim(db: Db, hostId: string, limit: number, leaseMs: number): Promise<readonly Claim[]> {
   return db.transaction().execute(async (tx) => {
-    const { rows } = await sql<{ id: string }>`
+    const { rows: locked } = await sql<LockedSession>`
       with candidates as (
         select o.session_id as id from outbox o where o.retired_at is null and o.wakes
         union select id from sessions where wake_asked
@@ -41,19 +49,15 @@ async function claim(db: Db, hostId: string, limit: number, leaseMs: number): Pr
         union select id from sessions where lease_host is not null and lease_until <= now() and open_run is not null
         union select id from sessions where status = 'host_lost' and bound_host = ${hostId} and open_run is not null
       )
-      select s.id from sessions s
+      select ${LOCKED_COLUMNS} from sessions s
       where s.id in (select id from candidates)
         and (s.lease_host is null or s.lease_until <= now())
         and (s.bound_host is null or s.bound_host = ${hostId})
         and (${HAS_WORK} or ((s.lease_host is not null or s.status = 'host_lost') and s.open_run is not null))
         and not exists (select 1 from hosts h where h.host_id = ${hostId} and h.draining)
       order by s.updated_at limit ${limit} for no key update of s skip locked`.execute(tx);
-    if (rows.length === 0) return [];
-    const locked = await lockSessions(
-      tx,
-      rows.map((row) => row.id),
-    );
-    for (const session of locked) await takeLease(tx, session, hostId, leaseMs);
+    if (locked.length === 0) return [];
+    await takeLeases(tx, locked, hostId, leaseMs);
     const views = await sql<SessionViewRow>`select ${SESSION_VIEW} from sessions s
       where s.id = any(${locked.map((session) => session.id)}::uuid[])`.execute(tx);
     const previous = new Map(locked.map((session) => [session.id, session.status]));
@@ -66,15 +70,20 @@ async function claim(db: Db, hostId: string, limit: number, leaseMs: number): Pr
   });
 }
 
-async function takeLease(tx: Db, session: LockedSession, hostId: string, leaseMs: number): Promise<void> {
-  await sql`update sessions set epoch = epoch + 1, lease_host = ${hostId}, lease_until = ${lease(leaseMs)},
+async function takeLeases(tx: Db, sessions: readonly LockedSession[], hostId: string, leaseMs: number): Promise<void> {
+  const ids = sessions.map((session) => session.id);
+  await sql`with noted as (
+      insert into session_hosts (session_id, host_id) select id, ${hostId} from unnest(${ids}::uuid[]) as id on conflict do nothing)
+    update sessions set epoch = epoch + 1, lease_host = ${hostId}, lease_until = ${lease(leaseMs)},
       wake_asked = false, sleep_asked = false, failed_after = 0, wish_version = wish_version + 1,
-      bound_host = case when workspace->>'kind' = 'path' then ${hostId} else bound_host end
-    where id = ${session.id}`.execute(tx);
-  await sql`insert into session_hosts (session_id, host_id) values (${session.id}, ${hostId}) on conflict do nothing`.execute(
+      bound_host = case when workspace->>'kind' = 'path' then ${hostId} else bound_host end,
+      status = 'active', last_idx = last_idx + case when status = 'active' then 0 else 1 end, updated_at = clock_timestamp()
+    where id = any(${ids}::uuid[])`.execute(tx);
+  const woken = sessions.filter((session) => session.status !== 'active');
+  await insertEventRows(
     tx,
+    woken.map((session) => statusChanged(session, 'active')),
   );
-  await changeStatus(tx, session, 'active');
 }
 
 /**
