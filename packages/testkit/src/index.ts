@@ -1,9 +1,11 @@
 // Starters and fixtures for tests. Everything runs on loopback, in temporary folders, with made-up keys.
 
+export * from './bare-cli.js';
 export { type Browser, type BrowserContext, launchBrowser, type Page } from './browser.js';
 export { claudeBinary, claudeVersions, repositoryRoot } from './claude-binary.js';
 export { cleanEnvironment } from './clean-environment.js';
 export { type ProcessKind, type ProcessRow, readProcessTable } from './process-table.js';
 export { type Engram, type EngramApi, type EngramOptions, type Exit, spawnUp, startEngram } from './start-engram.js';
+export { PROBES, type Probe, type ProbeResult } from './probes.js';
 export { startTestPostgres, type TestPostgres } from './test-postgres.js';
 export { waitFor } from './wait-for.js';
