@@ -101,15 +101,21 @@ const GIT_SAFETY = [
   'core.fsmonitor=false',
 ];
 
-const GIT_ENVIRONMENT = {
+const GIT_DEFAULTS = { GIT_SSH_COMMAND: 'ssh -oBatchMode=yes', GIT_ASKPASS: 'true' };
+const GIT_SAFE_ENVIRONMENT = {
   GIT_ALLOW_PROTOCOL: 'https:ssh',
   GIT_CONFIG_NOSYSTEM: '1',
   GIT_CONFIG_GLOBAL: '/dev/null',
   GIT_TERMINAL_PROMPT: '0',
-  GIT_ASKPASS: 'true',
-  GIT_SSH_COMMAND: 'ssh -oBatchMode=yes',
   GIT_LFS_SKIP_SMUDGE: '1',
 };
+/** How to reach and trust a server; anything else for git (a GIT_DIR, say) would change what is cloned. */
+const GIT_REACH = /^GIT_(SSH|SSH_COMMAND|SSH_VARIANT|ASKPASS|SSL_\w+|PROXY_\w+|HTTP_\w+)$/;
+
+function gitEnvironment(given: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const wanted = Object.entries(given).filter(([name]) => !name.startsWith('GIT_') || GIT_REACH.test(name));
+  return { ...GIT_DEFAULTS, ...Object.fromEntries(wanted), ...GIT_SAFE_ENVIRONMENT };
+}
 
 const FULL_COMMIT = /^[0-9a-f]{40}([0-9a-f]{24})?$/;
 
@@ -139,7 +145,7 @@ async function cloneWorkspace(
     exec(['git', ...GIT_SAFETY, ...args], {
       cwd,
       timeoutMs: Math.max(1, deadline - Date.now()),
-      env: { ...GIT_ENVIRONMENT, ...rules.gitEnvironment },
+      env: gitEnvironment(rules.gitEnvironment),
       signal,
     });
   let exit = await git(['clone', '--quiet', '--template=', ...branch, '--', source.url, part], folder.root);

@@ -211,6 +211,21 @@ describe('when things break', () => {
       expect(await assigned(host)).toEqual([]);
     }));
 
+  // Case RES-11.
+  it('does work that arrives while a session is put to sleep right after, in one new process', () =>
+    withHost(
+      async () => {
+        const { id } = await stack.createSession('deaf');
+        await stack.untilStatus(id, 'evicting');
+        await stack.prompt(id, 'starts');
+        await stack.untilEvent(id, 'run_completed', 2);
+        expect(said(await stack.events(id))).toEqual(['2']);
+        const moves = (await stack.events(id)).flatMap((event) => (event.type === 'status_changed' ? [event.to] : []));
+        expect(moves.slice(0, 3)).toEqual(['active', 'evicting', 'active']);
+      },
+      { idleMs: 100 },
+    ));
+
   it('ends the agent of a harness that was killed, and goes on', () =>
     withHost(async (host) => {
       const { id } = await stack.createSession('agent hang');
@@ -351,6 +366,19 @@ describe('the end of a host', () => {
     await stack.coordinator.interrupt(id, { id: 'local', name: 'you' });
     await closing;
     expect(await stack.coordinator.getSession(id)).toMatchObject({ running: false, status: 'idle' });
+  });
+
+  // Case RES-03.
+  it('followed by one without the session's files says that the context is lost, and the answer still goes out', async () => {
+    const first = await stack.startHost();
+    const { id } = await stack.createSession('ask');
+    await stack.untilStatus(id, 'idle');
+    await first.agent.close();
+    await withHost(async () => {
+      await stack.answer(id, 'toolu_1');
+      await stack.untilEvent(id, 'question_answered');
+      expect(await stack.untilEvent(id, 'session_error')).toMatchObject({ code: 'context_lost' });
+    });
   });
 
   it('that was killed is followed by one that ends its orphans and goes on with its sessions', async () => {

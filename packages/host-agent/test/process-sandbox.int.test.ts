@@ -89,7 +89,9 @@ describe('a git workspace', () => {
     const path = join(base, 'ssh');
     await writeFile(path, `#!/bin/sh\n${script}\n`);
     await chmod(path, 0o755);
-    return { GIT_SSH_COMMAND: path, GIT_SSH_VARIANT: 'simple' };
+    // Left-overs of a git that runs us must not reach the clone.
+    const strange = { GIT_DIR: '/nowhere', GIT_WORK_TREE: '/nowhere', GIT_ALLOW_PROTOCOL: 'file' };
+    return { ...strange, GIT_SSH_COMMAND: path, GIT_SSH_VARIANT: 'simple' };
   }
 
   async function makeRepository(): Promise<{ first: string; template: string }> {
