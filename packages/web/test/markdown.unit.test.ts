@@ -46,7 +46,9 @@ describe('agent text', () => {
         const html = render(vector, live);
         for (const [, tag = '', attributes = ''] of html.matchAll(/<([a-z][a-z0-9]*)((?:\s[^>]*)?)>/gi)) {
           expect(`${vector} → ${tag}`).toMatch(new RegExp(`→ ${ALLOWED.source.slice(1)}`));
-          expect(`${vector} → ${attributes}`).not.toMatch(/→.*\s(on[a-z]+=|src=|srcdoc=|action=|style=(?!"display:contents"))/i);
+          expect(`${vector} → ${attributes}`).not.toMatch(
+            /→.*\s(on[a-z]+=|src=|srcdoc=|action=|style=(?!"display:contents"))/i,
+          );
           const href = /\shref="([^"]*)"/.exec(attributes)?.[1];
           if (href !== undefined) expect(href).toMatch(/^(https?:|mailto:)/);
         }
