@@ -107,7 +107,7 @@ export async function startHostAgent(options: HostAgentOptions): Promise<HostAge
     command: options.harnessCommand,
     environment: harnessEnvironment(options.agentEnvironment),
     dataDir,
-    size: options.poolSize ?? 1,
+    size: options.poolSize ?? 2,
     refillDelayMs: options.timings?.refillDelayMs ?? 1_500,
     log,
   });

@@ -369,7 +369,7 @@ describe('the end of a host', () => {
   });
 
   // Case RES-03.
-  it('followed by one without the session's files says that the context is lost, and the answer still goes out', async () => {
+  it('is followed, without its files, by one that says the context is lost, and the answer still goes out', async () => {
     const first = await stack.startHost();
     const { id } = await stack.createSession('ask');
     await stack.untilStatus(id, 'idle');
