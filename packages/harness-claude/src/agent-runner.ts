@@ -22,6 +22,7 @@ export interface AgentRunnerOptions {
   readonly assignment: HarnessAssignment;
   /** argv of this program's hook-bridge, without socket. */
   readonly bridgeArgv: readonly string[];
+  readonly hookWay: 'auto' | 'command';
   readonly hookPort: () => number;
   readonly onMessage: (message: ClaudeMessage) => void;
   readonly onExit: (exit: AgentExit) => void;
@@ -62,7 +63,7 @@ export function createAgentRunner(options: AgentRunnerOptions): AgentRunner {
     // Ended before it began.
     if (state !== 'starting') return exited({ code: 0, signal: null, stderrTail: '', leftovers: false });
     token = randomBytes(24).toString('hex');
-    const http = hasHttpHooks(version);
+    const http = options.hookWay === 'auto' && hasHttpHooks(version);
     const settingsPath = join(stateDir, 'settings.json');
     writeSettings(
       settingsPath,

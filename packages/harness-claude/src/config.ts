@@ -23,6 +23,8 @@ export interface HarnessConfig {
   readonly settleMs: number;
   /** Without a host for so long the agent is ended. */
   readonly unreachableMs: number;
+  /** `command`: the hook-bridge on every version, where the agent cannot reach our loopback port. */
+  readonly hookWay: 'auto' | 'command';
   /** This program's hook-bridge, without its socket argument. */
   readonly bridgeArgv: readonly string[];
 }
@@ -46,6 +48,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): HarnessConfig 
     blockedMs: ms('ENGRAM_BLOCKED_MS', 5000),
     settleMs: ms('ENGRAM_SETTLE_MS', 100),
     unreachableMs: ms('ENGRAM_UNREACHABLE_MS', 10 * MINUTE_MS),
+    hookWay: env.ENGRAM_HOOK_WAY === 'command' ? 'command' : 'auto',
     bridgeArgv: [process.execPath, fileURLToPath(new URL('./main.js', import.meta.url)), 'hook-bridge'],
   };
   if (problems.length > 0) throw new Error(problems.join('\n'));

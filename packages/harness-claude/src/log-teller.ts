@@ -37,12 +37,13 @@ export class LogTeller {
   }
 
   tell(message: ClaudeMessage, runId: string | undefined): readonly HarnessEvent[] {
-    if (runId === undefined) return [];
-    if (runId !== this.runId) {
+    if (runId !== undefined && runId !== this.runId) {
       this.runId = runId;
       this.textResumed();
     }
-    return this.take(translate(this.state, message, { nowMs: Date.now(), runId }));
+    // Read even when no run is open: what a line says may explain a later one.
+    const events = this.take(translate(this.state, message, { nowMs: Date.now(), runId: runId ?? '' }));
+    return runId === undefined ? [] : events;
   }
 
   /** Calls that will never have a result. */

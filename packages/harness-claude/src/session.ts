@@ -93,6 +93,7 @@ class Session {
     this.agent = createAgentRunner({
       assignment,
       bridgeArgv: config.bridgeArgv,
+      hookWay: config.hookWay,
       hookPort: () => this.hooks?.port ?? 0,
       onMessage: (message) => this.onMessage(message),
       onExit: (exit) => this.onExit(exit),
@@ -264,6 +265,9 @@ class Session {
     if (message.type === 'control_request') return this.onControlRequest(message);
     const { messageId, inputs } = toSessionInputs(message, this.messageId);
     this.messageId = messageId;
+    // A turn may fail before the model said a word; its run is opened first, as it is told as failed.
+    const endsTurn = inputs.some((input) => input.type === 'turn_result' && !input.empty && !input.unknownSession);
+    if (endsTurn && this.state.runs.turn.status === 'sent') this.dispatch({ type: 'message_seen' });
     // A result's usage and failure belong before the end of its run.
     if (message.type === 'result') this.tell(this.teller.tell(message, this.runId()));
     for (const input of inputs) this.dispatch(input);

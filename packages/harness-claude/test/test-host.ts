@@ -66,6 +66,8 @@ export class TestHost {
   /** Acknowledge what was stored, as a host does. */
   acknowledges = true;
   attaches = 0;
+  /** Attaches of an epoch below this are stale. */
+  refuseEpoch = 0;
   private readonly secret = randomBytes(32).toString('hex');
   private readonly options: TestHostOptions;
   private readonly waiters = new Set<() => void>();
@@ -155,7 +157,7 @@ export class TestHost {
 
   private onAttach(body: Uint8Array, socket: Socket): void {
     const { value: attach } = decodeAttach(body);
-    if (attach.epoch < this.epoch || attach.attach_token !== this.secret) {
+    if (attach.epoch < Math.max(this.epoch, this.refuseEpoch) || attach.attach_token !== this.secret) {
       socket.end(encodeFrame(encodeAttachAck({ ok: false, message: 'stale_epoch', last_stored_seq: 0 })));
       return;
     }
@@ -286,6 +288,10 @@ export class TestHost {
 
   write(name: string, content: string): void {
     writeFileSync(join(this.workspace, name), content);
+  }
+
+  exit(): Promise<number | null> {
+    return this.exited;
   }
 
   killHarness(): Promise<number | null> {

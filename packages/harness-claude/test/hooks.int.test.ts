@@ -1,0 +1,94 @@
+// Our hook among others: switched off, overruled, failing, or spoken to through the bridge.
+
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { timesTold } from '@engram/demo-model';
+import { describe, expect, it } from 'vitest';
+import { useSessions } from './session-fixture.js';
+import { CLI_VERSIONS, type TestHost } from './test-host.js';
+
+const sessions = useSessions();
+
+function writeProjectSettings(host: TestHost, settings: unknown): void {
+  mkdirSync(join(host.workspace, '.claude'), { recursive: true });
+  writeFileSync(join(host.workspace, '.claude/settings.json'), JSON.stringify(settings));
+}
+
+const projectHook = (matcher: string, command: string) => ({
+  hooks: { PreToolUse: [{ matcher, hooks: [{ type: 'command', command }] }] },
+});
+
+describe.each(CLI_VERSIONS)('claude %s', (version) => {
+  const lastRequest = (host: TestHost) => {
+    const entry = sessions.requestsOf(host).at(-1);
+    if (!entry) throw new Error('the model was never asked');
+    return entry;
+  };
+
+  it('asks and answers through the bridge of a CLI without http hooks', async () => {
+    const host = await sessions.open(version, { harnessEnv: { ENGRAM_HOOK_WAY: 'command' } });
+    host.prompt('[[ASK1]] please');
+    const { tool_call_id: id } = await host.event('user_question');
+    await host.idle();
+    host.answer(id, { 'Which database?': ['SQLite'] });
+    await host.event('run_completed', 2);
+    expect(timesTold(lastRequest(host), '"SQLite"')).toBe(1);
+    expect(sessions.requestsOf(host)).toHaveLength(2);
+  });
+
+  it('keeps its hook when the workspace switches all hooks off, at the start and while a question waits', async () => {
+    const host = await sessions.open(version);
+    writeProjectSettings(host, { disableAllHooks: true });
+    host.prompt('[[ASK1]] please');
+    const { tool_call_id: id } = await host.event('user_question');
+    await host.idle();
+    mkdirSync(join(host.home, '.claude'), { recursive: true });
+    writeFileSync(join(host.home, '.claude/settings.json'), JSON.stringify({ disableAllHooks: true }));
+    host.answer(id, { 'Which database?': ['SQLite'] });
+    await host.event('run_completed', 2);
+    expect(timesTold(lastRequest(host), '"SQLite"')).toBe(1);
+    expect(sessions.requestsOf(host)).toHaveLength(2);
+    expect(host.all('notice').map((event) => event.code)).toEqual(['permission_policy']);
+  });
+
+  it('shows no card when a hook of the project denies the question', async () => {
+    const host = await sessions.open(version);
+    writeProjectSettings(host, projectHook('AskUserQuestion', 'echo not here >&2; exit 2'));
+    host.prompt('[[ASK1]] please');
+    await host.event('run_completed');
+    await host.idle();
+    expect(host.all('user_question')).toEqual([]);
+    expect(timesTold(lastRequest(host), 'not here')).toBe(1);
+  });
+
+  it('ends the run with a notice when a hook of the project defers an ordinary tool', async () => {
+    const host = await sessions.open(version);
+    const reply = '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"defer"}}';
+    writeProjectSettings(host, projectHook('Bash', `echo '${reply}'`));
+    host.prompt('[[BASH:echo hi]] go');
+    expect((await host.event('run_completed')).ok).toBe(false);
+    expect(host.all('notice').map((event) => event.code)).toContain('foreign_deferral');
+    await host.idle();
+    expect(host.all('user_question')).toEqual([]);
+  });
+
+  it('tells when questions come past a hook that cannot be reached, and stops the run at the second', async () => {
+    const host = await sessions.open(version, {
+      modelUrl: sessions.model.url.replace('127.0.0.1', 'localhost'),
+      agentEnv: {
+        HTTP_PROXY: 'http://127.0.0.1:9',
+        http_proxy: 'http://127.0.0.1:9',
+        NO_PROXY: 'localhost',
+        no_proxy: 'localhost',
+      },
+    });
+    host.prompt('[[ASKN:5]] go');
+    await host.until(() => host.all('run_interrupted').length + host.all('run_completed').length > 0, 'end');
+    const codes = host.all('notice').map((event) => event.code);
+    expect({ codes, cards: host.all('user_question').length, types: host.types() }).toMatchObject({
+      codes: ['permission_policy', 'hook_unhealthy', 'hook_unhealthy'],
+      cards: 0,
+    });
+    expect(host.all('run_interrupted')).toHaveLength(1);
+  });
+});

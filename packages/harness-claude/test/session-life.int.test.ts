@@ -1,0 +1,167 @@
+// Prompts, files, interrupts, failures and crashes with the real CLI over the real socket.
+
+import { text, timesTold } from '@engram/demo-model';
+import { describe, expect, it } from 'vitest';
+import { useSessions } from './session-fixture.js';
+import { CLI_VERSIONS } from './test-host.js';
+
+const sessions = useSessions();
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+describe.each(CLI_VERSIONS)('claude %s', (version) => {
+  it('runs a prompt, tells what the agent says, and keeps it for the next prompt', async () => {
+    const host = await sessions.open(version);
+    const first = host.prompt('[[HI]] hello');
+    await host.event('run_completed');
+    await host.idle();
+    const second = host.prompt('[[SAY:again]]');
+    await host.event('run_completed', 2);
+    expect(host.all('run_started').map((event) => event.prompt_id)).toEqual([first, second]);
+    expect(host.all('agent_message').map((event) => event.text)).toEqual(['hi there', 'again']);
+    expect(host.all('run_completed').every((event) => event.ok)).toBe(true);
+    expect(host.all('notice').map((event) => event.code)).toEqual(['permission_policy']);
+    expect(host.stderr.split('"agent started"')).toHaveLength(2);
+    expect(sessions.requestsOf(host)).toHaveLength(2);
+  });
+
+  it('tells a written file without asking anybody', async () => {
+    const host = await sessions.open(version);
+    host.prompt('[[WRITE]] go');
+    await host.event('run_completed');
+    expect(host.all('file_changed')).toMatchObject([{ path: 'hello.txt' }]);
+    expect(host.all('tool_call_completed')).toMatchObject([{ tool_name: 'Write', ok: true }]);
+    expect(host.stderr).not.toContain('tool allowed on request');
+  });
+
+  it('queues prompts while a run is open, edits and drops them, and runs each once', async () => {
+    const host = await sessions.open(version);
+    sessions.model.define('WAIT', [{ blocks: [text('waiting')], gateBeforeDelta: 'queue' }]);
+    host.prompt('[[WAIT]] first', 'p1');
+    await sessions.model.waitForGate('queue');
+    await host.event('run_started');
+    host.prompt('[[SAY:two]]', 'p2');
+    host.prompt('[[SAY:three]]', 'p3');
+    host.prompt('[[SAY:three]]', 'p3');
+    host.send({ type: 'edit_queued', prompt_id: 'p2', text: '[[SAY:two edited]]' });
+    host.send({ type: 'dequeue_queued', prompt_id: 'p3' });
+    await host.event('prompt_dequeued');
+    sessions.model.open('queue');
+    await host.event('run_completed', 2);
+    await host.idle();
+    expect(host.all('prompt_queued').map((event) => event.prompt_id)).toEqual(['p2', 'p3']);
+    expect(host.all('prompt_edited').map((event) => event.prompt_id)).toEqual(['p2']);
+    expect(host.all('run_started').map((event) => event.prompt_id)).toEqual(['p1', 'p2']);
+    expect(host.all('agent_message').at(-1)?.text).toBe('two edited');
+    sessions.model.hold('queue');
+  });
+
+  it('interrupts a run and goes on with the next prompt', async () => {
+    const host = await sessions.open(version);
+    host.prompt('[[SLOW:40]] go');
+    await host.until(() => host.chunks.length > 0, 'chunks');
+    host.send({ type: 'interrupt' });
+    await host.event('run_interrupted');
+    await host.idle();
+    host.prompt('[[SAY:next]]');
+    await host.event('run_completed');
+    expect(host.all('agent_message').at(-1)?.text).toBe('next');
+    expect(host.all('notice').map((event) => event.code)).toEqual(['permission_policy']);
+  });
+
+  it('tells a failed request of the model as a failed run', async () => {
+    const host = await sessions.open(version, { agentEnv: { CLAUDE_CODE_MAX_RETRIES: '0' } });
+    host.prompt('[[E400]] go');
+    const end = await host.event('run_completed');
+    expect(end.ok).toBe(false);
+    expect(host.all('notice').map((event) => event.code)).toContain('api_error');
+    expect(host.all('run_started')).toHaveLength(1);
+    host.prompt('[[SAY:fine]]');
+    expect((await host.event('run_completed', 2)).ok).toBe(true);
+  });
+
+  it('tells a killed agent as a failed run, and starts it again for the next prompt', async () => {
+    const host = await sessions.open(version);
+    host.prompt('[[SLOW:40]] go');
+    await host.until(() => host.chunks.length > 0, 'chunks');
+    for (const pid of host.agentPids()) process.kill(pid, 'SIGKILL');
+    expect((await host.event('run_completed')).ok).toBe(false);
+    expect(host.all('notice').map((event) => event.code)).toContain('agent_exited');
+    await host.idle();
+    host.prompt('[[SAY:back]]');
+    expect((await host.event('run_completed', 2)).ok).toBe(true);
+  });
+
+  it('keeps a question through SIGKILL of everything that runs, and delivers the answer once', async () => {
+    const host = await sessions.open(version);
+    host.prompt('[[ASK1]] please');
+    const { tool_call_id: id } = await host.event('user_question');
+    // The agent is just ending: its resume marker may not be written yet.
+    for (const pid of host.agentPids()) process.kill(pid, 'SIGKILL');
+    await host.idle();
+    await host.killHarness();
+    await host.start();
+    host.answer(id, { 'Which database?': ['SQLite'] });
+    await host.event('question_answered');
+    await host.event('run_completed', 2);
+    const requests = sessions.requestsOf(host);
+    expect(requests).toHaveLength(2);
+    expect(timesTold(requests[1] ?? never(), '"SQLite"')).toBe(1);
+    expect(host.all('user_question')).toHaveLength(1);
+  });
+
+  it('ends the agent that a killed harness left behind before it starts another', async () => {
+    const host = await sessions.open(version);
+    sessions.model.define('WAIT', [{ blocks: [text('waiting')], gateBeforeDelta: 'orphan' }]);
+    host.prompt('[[WAIT]] go');
+    await sessions.model.waitForGate('orphan');
+    await host.event('run_started');
+    const orphans = host.agentPids();
+    expect(orphans.length).toBeGreaterThan(0);
+    await host.killHarness();
+    await host.start();
+    expect(host.agentPids().filter((pid) => orphans.includes(pid))).toEqual([]);
+    expect((await host.event('run_completed')).ok).toBe(false);
+    sessions.model.open('orphan');
+    host.prompt('[[SAY:on]]');
+    expect((await host.event('run_completed', 2)).ok).toBe(true);
+    sessions.model.hold('orphan');
+  });
+
+  it('loses no event and tells none twice when the link is cut', async () => {
+    const host = await sessions.open(version);
+    host.prompt('[[BASHN:6]] go');
+    for (let i = 0; i < 6; i += 1) {
+      await pause(250);
+      host.cutLink();
+    }
+    await host.event('run_completed');
+    await host.idle();
+    const started = host.all('tool_call_started').map((event) => event.tool_call_id);
+    expect(new Set(started).size).toBe(6);
+    expect(started).toHaveLength(6);
+    expect(host.all('tool_call_completed')).toHaveLength(6);
+    expect(host.all('run_started')).toHaveLength(1);
+    expect(host.attaches).toBeGreaterThan(1);
+  });
+
+  it('ends what the agent left running in the background', async () => {
+    const host = await sessions.open(version);
+    host.prompt('[[BASH:(setsid sleep 300 >/dev/null 2>&1 &) ; echo started]] go');
+    await host.event('run_completed');
+    expect(host.agentPids().length).toBeGreaterThan(1);
+    expect(await host.sleep()).toBe(0);
+    expect(host.agentPids()).toEqual([]);
+  });
+});
+
+function never(): never {
+  throw new Error('not there');
+}
+
+it('exits when another host holds the session', async () => {
+  const host = await sessions.open('2.1.332');
+  const exit = host.exit();
+  host.refuseEpoch = 2;
+  host.cutLink();
+  expect(await exit).toBe(3);
+});
