@@ -38,7 +38,7 @@ function addToHash(hash, base, path) {
   }
   entries.sort((a, b) => (a.name < b.name ? -1 : 1));
   for (const entry of entries) {
-    if (entry.name === 'node_modules' || entry.name === 'dist') continue;
+    if (['node_modules', 'dist', '.cache'].includes(entry.name)) continue;
     addToHash(hash, base, `${path}/${entry.name}`);
   }
 }

@@ -107,7 +107,7 @@ export function createApiClient({ url, token }: { readonly url: string; readonly
       ),
     getSession: async (id) => expect(await call('GET', of(id)), isSession),
     listSessions: async (query = {}) =>
-      expect(await call('GET', `/api/v1/sessions?${new URLSearchParams(query)}`), isSessionPage),
+      expect(await call('GET', `/api/v1/sessions?${new URLSearchParams(query).toString()}`), isSessionPage),
     deleteSession: async (id) => void (await call('DELETE', of(id))),
     prompt: async (id, text, promptId) =>
       expect(

@@ -4,6 +4,7 @@
 
 import { Command, CommanderError, Option } from 'commander';
 import { type Choice, parseChoose } from './answer-choices.js';
+import type { ApiClient } from './api-client.js';
 import { CliError, explainError } from './cli-error.js';
 import { type Config, type GlobalOptions, readConfig } from './config.js';
 import { cliMain, readVersion } from './installation.js';
@@ -47,7 +48,7 @@ async function perform(
 
 async function withServer(
   options: GlobalOptions & { readonly json?: boolean },
-  work: (api: import('./api-client.js').ApiClient, output: Output) => Promise<number>,
+  work: (api: ApiClient, output: Output) => Promise<number>,
 ): Promise<void> {
   const { openLocalServer } = await import('./local-server.js');
   await perform(options, async ({ config, output: out }) => work(await openLocalServer(config), out));

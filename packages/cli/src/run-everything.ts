@@ -25,7 +25,7 @@ const NO_CREDENTIALS =
   'no model credential found (ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN or CLAUDE_CODE_OAUTH_TOKEN): the page offers a demo with a scripted model';
 
 export async function runEverything(run: UpRun): Promise<number> {
-  const { config, output, dataDir, stopAsked } = run;
+  const { output, dataDir, stopAsked } = run;
   const running = await startAll(await toPlan(run), stopAsked);
   try {
     await tellReady(run, running);
