@@ -27,7 +27,7 @@ import { drainHost, heartbeat, listHosts } from './host/hosts.js';
 import { claimSessions, LEASE_MS, releaseLease, renewLeases, setStatus } from './host/leases.js';
 import { type ChunkPublisher, createChunkPublisher } from './live/chunks.js';
 import { createListener } from './live/listener.js';
-import { createNotifier, EVENTS_CHANNEL, type HintChannel, type Notifier, WORK_CHANNEL } from './live/notifier.js';
+import { createNotifier, EVENTS_CHANNEL, type HintChannel, WORK_CHANNEL } from './live/notifier.js';
 import { createHostWatch, type HostWatch } from './live/watch-hosts.js';
 import { createSessionWatch, type SessionWatch } from './live/watch-sessions.js';
 import { migrate } from './migrate.js';
@@ -95,7 +95,15 @@ export async function createCoordinator(options: CoordinatorOptions): Promise<Co
 
   return {
     ...toSessionDesk({ db, ask, sessionWatch }),
-    ...toHostDesk({ db, ask, hint: notifier.hint, commits, chunks, hostWatch, leaseMs: options.leaseMs ?? LEASE_MS }),
+    ...toHostDesk({
+      db,
+      ask,
+      hint: (channel) => notifier.hint(channel),
+      commits,
+      chunks,
+      hostWatch,
+      leaseMs: options.leaseMs ?? LEASE_MS,
+    }),
     close: () => {
       closing ??= close();
       return closing;
@@ -147,7 +155,7 @@ function toSessionDesk(deps: { db: Db; ask: Ask; sessionWatch: SessionWatch }): 
 function toHostDesk(deps: {
   db: Db;
   ask: Ask;
-  hint: Notifier['hint'];
+  hint(channel: HintChannel): void;
   commits: GroupCommit;
   chunks: ChunkPublisher;
   hostWatch: HostWatch;

@@ -78,7 +78,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
       { pid: postmaster.pid, launch: launch.kind, ms: Date.now() - startedAt, created: !exists },
       'PostgreSQL is up',
     );
-    return { connectionConfig, pid: postmaster.pid, exited: postmaster.exited, stop: postmaster.stop };
+    return { connectionConfig, pid: postmaster.pid, exited: postmaster.exited, stop: () => postmaster.stop() };
   } catch (cause) {
     await postmaster.stop();
     if (cause instanceof CoordinatorError) throw cause;

@@ -54,6 +54,8 @@ function toSettings(options: PostmasterOptions): Record<string, string> {
     wal_compression: 'on',
     max_worker_processes: '4',
     max_parallel_workers: '2',
+    // After a crash one sync of the file system instead of one per file: steadier on a busy disk.
+    ...(process.platform === 'linux' ? { recovery_init_sync_method: 'syncfs' } : {}),
     cluster_name: 'engram',
     timezone: 'UTC',
     log_timezone: 'UTC',
