@@ -6,11 +6,11 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { HarnessAssignment } from '@engram/harness-proto';
 import type { Logger } from 'pino';
+import { toAgentEnv } from './agent-env.js';
 import type { ClaudeMessage } from './claude-message.js';
 import { type AgentExit, type ClaudeProcess, startClaude } from './claude-process.js';
 import { type ClaudeStream, createClaudeStream } from './claude-stream.js';
 import { claudeVersion } from './claude-version.js';
-import { MARKER_VARIABLE } from './end-processes.js';
 import { HarnessError } from './harness-error.js';
 import { toUserLine } from './prompt-line.js';
 import { hasHttpHooks, writeSettings } from './settings.js';
@@ -75,11 +75,7 @@ export function createAgentRunner(options: AgentRunnerOptions): AgentRunner {
     claude = startClaude(
       {
         argv: [...launch.exec_prefix, bin, ...toArgs(settingsPath, assignment.model, resume)],
-        env: {
-          ...launch.env,
-          [MARKER_VARIABLE]: token,
-          ...(http ? {} : { ENGRAM_HOOK_SOCK: assignment.hook_socket }),
-        },
+        env: toAgentEnv(launch.env, { token, ...(http ? {} : { socketPath: assignment.hook_socket }) }),
         cwd: assignment.workspace,
         stateDir,
         marker: token,

@@ -58,7 +58,8 @@ describe.each(CLI_VERSIONS)('claude %s', (version) => {
     await host.event('run_completed');
     await host.idle();
     expect(host.all('user_question')).toEqual([]);
-    expect(timesTold(lastRequest(host), 'not here')).toBe(1);
+    expect(timesTold(lastRequest(host), 'not here')).toBeGreaterThan(0);
+    expect(sessions.requestsOf(host)).toHaveLength(2);
   });
 
   it('ends the run with a notice when a hook of the project defers an ordinary tool', async () => {
@@ -72,23 +73,24 @@ describe.each(CLI_VERSIONS)('claude %s', (version) => {
     expect(host.all('user_question')).toEqual([]);
   });
 
-  it('tells when questions come past a hook that cannot be reached, and stops the run at the second', async () => {
+  it('reaches its hook although the agent works through a proxy', async () => {
+    const proxy = 'http://127.0.0.1:9';
+    const host = await sessions.open(version, { agentEnv: { HTTP_PROXY: proxy, http_proxy: proxy } });
+    host.prompt('[[ASK1]] please');
+    await host.event('user_question');
+    expect(host.all('notice').map((event) => event.code)).toEqual(['permission_policy']);
+  });
+
+  it('tells when questions come past a hook that fails, and stops the run at the second', async () => {
     const host = await sessions.open(version, {
-      modelUrl: sessions.model.url.replace('127.0.0.1', 'localhost'),
-      agentEnv: {
-        HTTP_PROXY: 'http://127.0.0.1:9',
-        http_proxy: 'http://127.0.0.1:9',
-        NO_PROXY: 'localhost',
-        no_proxy: 'localhost',
-      },
+      harnessEnv: { ENGRAM_HOOK_WAY: 'command' },
+      // The bridge is a node program and dies of this; the agent is not.
+      agentEnv: { NODE_OPTIONS: '--require=/no/such/file' },
     });
     host.prompt('[[ASKN:5]] go');
-    await host.until(() => host.all('run_interrupted').length + host.all('run_completed').length > 0, 'end');
+    await host.event('run_interrupted');
     const codes = host.all('notice').map((event) => event.code);
-    expect({ codes, cards: host.all('user_question').length, types: host.types() }).toMatchObject({
-      codes: ['permission_policy', 'hook_unhealthy', 'hook_unhealthy'],
-      cards: 0,
-    });
-    expect(host.all('run_interrupted')).toHaveLength(1);
+    expect(codes).toEqual(['permission_policy', 'hook_unhealthy', 'hook_unhealthy']);
+    expect(host.all('user_question')).toEqual([]);
   });
 });
