@@ -350,7 +350,10 @@ function afterClosing(reason: string, verdict: Verdict): Verdict {
 
 function stepDenialOwed(state: In<'denial_owed'>, input: QuestionInput): QuestionStep {
   const verdict = toVerdict(input, state.call);
-  return verdict ? rule(state, afterClosing(state.reason, verdict)) : stay(state);
+  if (verdict) return rule(state, afterClosing(state.reason, verdict));
+  // The reason may come after the news that the card is closed.
+  const reason = toClosing(input, state.call);
+  return reason === undefined || reason === 'withdrawn' ? stay(state) : stay({ ...state, reason });
 }
 
 function stepAnswering(state: In<'answering'>, input: QuestionInput): QuestionStep {

@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { assertNever, type HarnessAssignment, type HarnessEvent, isStoredEvent } from '@engram/harness-proto';
 import type { Logger } from 'pino';
 import { type AgentRunner, createAgentRunner } from './agent-runner.js';
+import { followTasks, NO_TASKS } from './background-tasks.js';
 import type { ClaudeMessage } from './claude-message.js';
 import type { AgentExit } from './claude-process.js';
 import type { HarnessConfig } from './config.js';
@@ -67,6 +68,7 @@ class Session {
   private readonly queue: SessionInput[] = [];
   private busy = false;
   private messageId = '';
+  private tasks = NO_TASKS;
   private settle: NodeJS.Timeout | undefined;
   private unreachable: NodeJS.Timeout | undefined;
   private ending: SessionEnd | undefined;
@@ -170,9 +172,11 @@ class Session {
         return;
       case 'start_agent':
         this.teller.agentStarted();
+        this.tasks = NO_TASKS;
         this.messageId = '';
         return this.agent.start(effect.resume);
       case 'end_agent':
+        this.tellTasks();
         return this.agent.end();
       case 'kill_agent':
         return this.agent.kill();
@@ -263,6 +267,7 @@ class Session {
 
   private onMessage(message: ClaudeMessage) {
     if (message.type === 'control_request') return this.onControlRequest(message);
+    this.tasks = followTasks(this.tasks, message);
     const { messageId, inputs } = toSessionInputs(message, this.messageId);
     this.messageId = messageId;
     // A turn may fail before the model said a word; its run is opened first, as it is told as failed.
@@ -294,6 +299,11 @@ class Session {
       this.hooks?.reply(fireId, undefined);
       return;
     }
+    if (request.agentId !== undefined) {
+      const reason = 'A subagent cannot ask the user. Report the question to the agent that started you.';
+      this.hooks?.reply(fireId, { permissionDecision: 'deny', permissionDecisionReason: reason });
+      return;
+    }
     this.asked.set(fireId, input);
     this.teller.questionNoted(toolCallId);
     this.dispatch({ type: 'hook_fired', fireId, toolCallId, input });
@@ -309,6 +319,13 @@ class Session {
     if (turn.status === 'running' && !asks)
       this.tell(this.teller.cutOff(turn.runId, 'The agent ended before this was done.'));
     this.dispatch({ type: 'agent_exited', reason });
+  }
+
+  /** What the agent left running ends with it. */
+  private tellTasks() {
+    if (this.tasks.size === 0) return;
+    const message = `Stopped together with the agent: ${[...this.tasks.values()].join(', ')}`;
+    this.tell([{ type: 'notice', level: 'warning', code: 'background_stopped', message }]);
   }
 
   private runId(): string | undefined {

@@ -2,7 +2,7 @@
 // told is read from its request log, never from our own events.
 
 import { rmSync } from 'node:fs';
-import { ask, DATABASE_QUESTION, echo, timesTold, tool, toolResultsOf } from '@engram/demo-model';
+import { ask, DATABASE_QUESTION, echo, text, timesTold, tool, toolResultsOf } from '@engram/demo-model';
 import { describe, expect, it } from 'vitest';
 import { useSessions } from './session-fixture.js';
 import { CLI_VERSIONS, type TestHost } from './test-host.js';
@@ -216,6 +216,28 @@ describe.each(CLI_VERSIONS)('claude %s', (version) => {
     await host.idle();
     host.answer(next.tool_call_id, { 'Which database?': ['Postgres'] });
     await host.event('question_answered', 2);
+  });
+
+  it('asks nothing when the turn is interrupted before the question could be parked', async () => {
+    const host = await sessions.open(version);
+    sessions.model.define('STUCK', [
+      { blocks: [text('One moment. '), ask(DATABASE_QUESTION)], gateBeforeDelta: 'stuck' },
+      echo,
+    ]);
+    host.prompt('[[STUCK]] go');
+    await sessions.model.waitForGate('stuck');
+    await host.event('run_started');
+    host.send({ type: 'interrupt' });
+    await host.event('run_interrupted');
+    await host.idle();
+    expect(host.all('user_question')).toEqual([]);
+    host.prompt('[[ASK1]] now');
+    const { tool_call_id: id } = await host.event('user_question');
+    await host.idle();
+    host.answer(id, { 'Which database?': ['SQLite'] });
+    await host.event('question_answered');
+    await host.event('run_completed', 2);
+    expect(timesTold(lastRequest(host), '"SQLite"')).toBe(1);
   });
 
   it('answers a question of a subagent never: the subagent is told, the parent goes on', async () => {
