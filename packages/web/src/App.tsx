@@ -19,6 +19,8 @@ import { words } from './strings.js';
 import { useAppKeys } from './use-app-keys.js';
 import { isUnauthenticated, useIsPhone, useRefreshSessions, useServerStatus, useSessions } from './use-server.js';
 
+const IS_APPLE = /Mac|iP(hone|ad)/.test(navigator.userAgent);
+
 type OpenDialog = 'none' | 'new' | 'goTo' | 'help' | 'list';
 
 function openSession(session: Session): void {
@@ -89,15 +91,13 @@ export function App() {
   const list = (
     <>
       <div className="flex items-center justify-between gap-2 px-3 py-2">
-        <span className="font-semibold">{words.appName}</span>
+        <h1 className="font-semibold">{words.appName}</h1>
         <span className="flex gap-1">
-          <button
-            type="button"
-            className="btn btn-quiet"
-            aria-label={words.goTo.title}
-            onClick={() => setDialog('goTo')}
-          >
-            <kbd>⌘K</kbd>
+          <button type="button" className="btn btn-quiet" onClick={() => setDialog('goTo')}>
+            <span className="md:sr-only">{words.goTo.title}</span>
+            <kbd aria-hidden className="max-md:hidden">
+              {IS_APPLE ? '⌘K' : 'Ctrl K'}
+            </kbd>
           </button>
           <button type="button" className="btn" onClick={() => setDialog('new')}>
             <span aria-hidden>+</span>
@@ -120,15 +120,17 @@ export function App() {
     </>
   );
   const listBeside = !phone || route.name === 'home';
+  // On a phone's first page the list is what the page is about.
+  const ListPlace = phone ? 'main' : 'header';
 
   return (
     <div className="flex h-dvh flex-col">
       {status !== undefined && <CredentialsBanner status={status} onCreated={onCreated} />}
       <div className="flex min-h-0 grow">
         {listBeside && (
-          <div className="border-line flex w-[280px] shrink-0 flex-col border-r max-md:w-full max-md:border-r-0">
+          <ListPlace className="border-line flex w-[280px] shrink-0 flex-col border-r max-md:w-full max-md:border-r-0">
             {list}
-          </div>
+          </ListPlace>
         )}
         {route.name === 'home' ? (
           !phone && <EmptyMain hasSessions={sessions.length > 0} onNew={() => setDialog('new')} />

@@ -135,6 +135,7 @@ export const words = {
     inWords: 'Reply in words',
     decline: 'Decline',
     sleeps: 'The session sleeps while it waits.',
+    awake: 'The agent is awake for your answer.',
     pickAny: 'Choose any that apply.',
     preview: (label: string) => `Preview: ${label}`,
     sending: 'Sending…',

@@ -5,6 +5,7 @@ import { useMemo } from 'react';
 import type { ChangeRow } from '../conversation-rows.js';
 import { buildFileTotals, sumTotals } from '../net-changes.js';
 import { words } from '../strings.js';
+import { toVisibleString } from '../visible-text.js';
 import { Counts } from './Counts.js';
 import { PathText } from './PathText.js';
 
@@ -36,6 +37,7 @@ export function ChangesPane({ changes, onJump }: Props) {
                   if (last !== undefined) onJump(last.key);
                 }}
               >
+                <span className="sr-only">{words.changes.jump(toVisibleString(file.path))}</span>
                 <PathText path={file.path} />
                 <span className="grow" />
                 {file.created && <span className="text-muted text-[12px]">{words.change.created}</span>}

@@ -10,7 +10,8 @@ import { useColorScheme, usePreferences } from '../preferences.js';
 
 const MAX_WORD_DIFF_LINE = 400;
 const MAX_HIGHLIGHT_LINE = 1_000;
-const theme = { light: 'pierre-light', dark: 'pierre-dark' } as const;
+/** Of the themes at hand, the pair whose colours stay readable on the added and removed lines too. */
+const theme = { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' } as const;
 
 const pool = { workerFactory: () => new DiffWorker(), poolSize: 1, totalASTLRUCacheSize: 50 };
 const highlighter = {

@@ -7,6 +7,7 @@ import { byteSize } from '../format.js';
 import { type PatchView, toCounts, toPatchView } from '../patch-text.js';
 import { setPreferences, usePreferences } from '../preferences.js';
 import { words } from '../strings.js';
+import { toVisibleString } from '../visible-text.js';
 import type { FileChange } from '../wire-types.js';
 import { CopyButton } from './CopyButton.js';
 import { Counts } from './Counts.js';
@@ -125,6 +126,21 @@ function ChangeBody({ row }: { readonly row: ChangeRow }) {
   );
 }
 
+/** "src/import.ts edited +88 −12": the row in one breath. */
+function labelOf({ path, change, truncation }: ChangeRow): string {
+  const counts = toCounts(change);
+  return [
+    toVisibleString(path),
+    changeWord(change),
+    truncation === undefined ? '' : words.change.shortened,
+    counts?.approximate === true ? words.change.approximate : '',
+    counts !== undefined && counts.additions > 0 ? `+${counts.additions}` : '',
+    counts !== undefined && counts.deletions > 0 ? `−${counts.deletions}` : '',
+  ]
+    .filter((part) => part !== '')
+    .join(' ');
+}
+
 interface Props {
   readonly row: ChangeRow;
   readonly open: boolean;
@@ -143,14 +159,15 @@ export function FileChangeRow({ row, open, onToggle }: Props) {
         onClick={onToggle}
         className="hover:bg-hover flex w-full min-w-0 items-center gap-2 px-2 py-1 text-left"
       >
-        <span aria-hidden className="text-muted w-2.5 shrink-0 text-[10px]">
-          {open ? '▾' : '▸'}
+        <span className="sr-only">{labelOf(row)}</span>
+        <span aria-hidden className="flex min-w-0 grow items-center gap-2">
+          <span className="text-muted w-2.5 shrink-0 text-[10px]">{open ? '▾' : '▸'}</span>
+          <PathText path={row.path} />
+          <span className="text-muted shrink-0 text-[12px]">{changeWord(row.change)}</span>
+          <span className="grow" />
+          {dropped && <span className="text-muted shrink-0 text-[12px]">{words.change.shortened}</span>}
+          {counts !== undefined && <Counts {...counts} />}
         </span>
-        <PathText path={row.path} />
-        <span className="text-muted shrink-0 text-[12px]">{changeWord(row.change)}</span>
-        <span className="grow" />
-        {dropped && <span className="text-muted shrink-0 text-[12px]">{words.change.shortened}</span>}
-        {counts !== undefined && <Counts {...counts} />}
       </button>
       {open && <ChangeBody row={row} />}
     </div>

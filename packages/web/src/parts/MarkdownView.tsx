@@ -22,7 +22,8 @@ function Code({ children, className }: ComponentProps<'code'>) {
 function CodeBox({ children }: ComponentProps<'pre'>) {
   return (
     <div className="codebox" dir="ltr">
-      <pre>{children}</pre>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a wide block is scrolled by keyboard */}
+      <pre tabIndex={0}>{children}</pre>
       <CopyButton text={textOf(children)} className="copy bg-raised!" />
     </div>
   );
@@ -45,10 +46,10 @@ function Image({ alt }: ComponentProps<'img'>) {
 
 // Headings of a message stand below the page's own.
 function TopHeading({ children }: { children?: ReactNode }) {
-  return <h3>{children}</h3>;
+  return <h2>{children}</h2>;
 }
 function Heading({ children }: { children?: ReactNode }) {
-  return <h4>{children}</h4>;
+  return <h3>{children}</h3>;
 }
 
 const components = {
@@ -58,7 +59,7 @@ const components = {
   code: Code,
   inlineCode: Code,
   h1: TopHeading,
-  h2: Heading,
+  h2: TopHeading,
   h3: Heading,
   h4: Heading,
   h5: Heading,

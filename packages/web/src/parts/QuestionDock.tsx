@@ -17,6 +17,7 @@ interface Overtaken {
 interface Props {
   readonly sessionId: string;
   readonly owner: string;
+  readonly awake: boolean;
   readonly cards: ReadonlyMap<string, QuestionCard>;
   readonly openCards: readonly QuestionCard[];
   readonly onReplyInWords: () => void;
@@ -26,7 +27,7 @@ function draftWords(draft: Draft): string {
   return wordAnswers(Object.fromEntries(draft.map((part, at) => [String(at), valuesOf(part)])));
 }
 
-export function QuestionDock({ sessionId, owner, cards, openCards, onReplyInWords }: Props) {
+export function QuestionDock({ sessionId, owner, awake, cards, openCards, onReplyInWords }: Props) {
   const drafts = useRef(new Map<string, Draft>());
   const submitted = useRef(new Set<string>());
   const [overtaken, setOvertaken] = useState<readonly Overtaken[]>([]);
@@ -88,6 +89,7 @@ export function QuestionDock({ sessionId, owner, cards, openCards, onReplyInWord
             key={card.toolCallId}
             sessionId={sessionId}
             card={card}
+            awake={awake}
             hasKeys={at === 0}
             onReplyInWords={onReplyInWords}
             onDraft={(id, draft) => drafts.current.set(id, draft)}

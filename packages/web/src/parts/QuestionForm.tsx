@@ -42,6 +42,8 @@ function refusalOf(error: unknown): Phase {
 interface Props {
   readonly sessionId: string;
   readonly card: QuestionCard;
+  /** An agent process is there and holds for the answer. */
+  readonly awake: boolean;
   /** The one card that the keyboard answers. */
   readonly hasKeys: boolean;
   readonly onReplyInWords: () => void;
@@ -58,7 +60,7 @@ function firstDraft(sessionId: string, { toolCallId, questions, state }: Questio
   return isTouched(kept) || again === undefined ? kept : draftOfAnswers(again, questions);
 }
 
-export function QuestionForm({ sessionId, card, hasKeys, onReplyInWords, onDraft, onSubmitted }: Props) {
+export function QuestionForm({ sessionId, card, awake, hasKeys, onReplyInWords, onDraft, onSubmitted }: Props) {
   const { questions, toolCallId } = card;
   const [draft, setDraft] = useState<Draft>(() => firstDraft(sessionId, card));
   const [step, setStep] = useState(0);
@@ -200,14 +202,21 @@ export function QuestionForm({ sessionId, card, hasKeys, onReplyInWords, onDraft
           {words.question.decline}
         </button>
         <span role="status" className="text-muted ml-auto text-[12px]">
-          <PhaseWords phase={phase} failed={failed} card={card} />
+          <PhaseWords phase={phase} failed={failed} awake={awake} card={card} />
         </span>
       </footer>
     </section>
   );
 }
 
-function PhaseWords({ phase, failed, card }: { phase: Phase; failed: boolean; card: QuestionCard }) {
+interface PhaseProps {
+  readonly phase: Phase;
+  readonly failed: boolean;
+  readonly awake: boolean;
+  readonly card: QuestionCard;
+}
+
+function PhaseWords({ phase, failed, awake, card }: PhaseProps) {
   switch (phase.status) {
     case 'sending':
       return phase.retryMs === undefined
@@ -221,7 +230,7 @@ function PhaseWords({ phase, failed, card }: { phase: Phase; failed: boolean; ca
     case 'editing':
       break;
   }
-  if (!failed || card.state.status !== 'failed') return words.question.sleeps;
+  if (!failed || card.state.status !== 'failed') return awake ? words.question.awake : words.question.sleeps;
   const { answers, message } = card.state;
   return (
     <span className="text-danger" title={message}>

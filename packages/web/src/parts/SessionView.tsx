@@ -131,6 +131,7 @@ export function SessionView({ session, changesOpen, onChangesOpen, onShowList }:
                 <QuestionDock
                   sessionId={session.id}
                   owner={session.owner}
+                  awake={(view.status ?? session.status) === 'active'}
                   cards={view.cards}
                   openCards={view.openCards}
                   onReplyInWords={() => field.current?.focus()}

@@ -13,7 +13,7 @@ export function SideFooter({
 }) {
   const { theme } = usePreferences();
   return (
-    <footer className="border-line text-muted border-t px-3 py-2 text-[12px]">
+    <div className="border-line text-muted border-t px-3 py-2 text-[12px]">
       {status?.isolation !== undefined && (
         <p className="line-clamp-2 pb-1" title={words.isolation(status.isolation)}>
           {words.isolation(status.isolation)}
@@ -40,6 +40,6 @@ export function SideFooter({
           ?
         </button>
       </div>
-    </footer>
+    </div>
   );
 }

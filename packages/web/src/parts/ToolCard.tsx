@@ -16,7 +16,11 @@ function Block({ title, text, cutBytes }: { title: string; text: string; cutByte
   return (
     <div className="min-w-0">
       <div className="text-muted text-[12px]">{title}</div>
-      <pre className="scroll-y bg-code max-h-80 overflow-x-auto rounded px-2 py-1 whitespace-pre-wrap [overflow-wrap:anywhere]">
+      <pre
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a long block is scrolled by keyboard
+        tabIndex={0}
+        className="scroll-y bg-code max-h-80 overflow-x-auto rounded px-2 py-1 whitespace-pre-wrap [overflow-wrap:anywhere]"
+      >
         <VisibleText text={text} />
       </pre>
       {cutBytes > 0 && <p className="text-muted text-[12px]">{words.cutBytes(byteSize(cutBytes))}</p>}
