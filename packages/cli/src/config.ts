@@ -15,6 +15,8 @@ export interface Config {
   readonly dataDir: string;
   readonly host: string;
   readonly port: number;
+  /** Where the person stands; npm moves its scripts to the checkout's root. */
+  readonly cwd: string;
   /** A PostgreSQL server to use instead of our own. */
   readonly databaseUrl?: string;
   /** ENGRAM_CLAUDE_BIN, as given. */
@@ -131,15 +133,18 @@ export function readConfig(options: GlobalOptions, env: NodeJS.ProcessEnv = proc
       ['The configuration is not usable:', ...problems.map((line) => `  - ${line}`)].join('\n'),
     );
   }
+  const cwd = (env.npm_lifecycle_event === undefined ? undefined : text('INIT_CWD')) ?? process.cwd();
   const agentEnvironment = pick(env, [...AGENT_NAMES, ...agentNames]);
   return Object.freeze({
-    dataDir: resolve(dataDir),
+    cwd,
+    dataDir: resolve(cwd, dataDir),
     host: options.host ?? text('ENGRAM_HOST') ?? '127.0.0.1',
     port,
     ...(databaseUrl === undefined ? {} : { databaseUrl }),
-    ...(claudeBin === undefined ? {} : { claudeBin: resolve(claudeBin) }),
+    ...(claudeBin === undefined ? {} : { claudeBin: resolve(cwd, claudeBin) }),
     path: env.PATH ?? '/usr/local/bin:/usr/bin:/bin',
-    workspaceRoots: roots === undefined ? [homedir(), tmpdir()] : splitList(roots, ':').map((root) => resolve(root)),
+    workspaceRoots:
+      roots === undefined ? [homedir(), tmpdir()] : splitList(roots, ':').map((root) => resolve(cwd, root)),
     idleMs,
     holdMs,
     slots,

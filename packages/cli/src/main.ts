@@ -42,16 +42,17 @@ async function perform(
   work: (context: Context) => Promise<number>,
 ): Promise<void> {
   const config = readConfig(options);
-  output = createOutput({ json: options.json === true, colours: config.colours });
+  const dataDir = options.dataDir === undefined ? {} : { dataDir: config.dataDir };
+  output = createOutput({ json: options.json === true, colours: config.colours, ...dataDir });
   process.exitCode = await work({ config, output });
 }
 
 async function withServer(
   options: GlobalOptions & { readonly json?: boolean },
-  work: (api: ApiClient, output: Output) => Promise<number>,
+  work: (api: ApiClient, output: Output, config: Config) => Promise<number>,
 ): Promise<void> {
   const { openLocalServer } = await import('./local-server.js');
-  await perform(options, async ({ config, output: out }) => work(await openLocalServer(config), out));
+  await perform(options, async ({ config, output: out }) => work(await openLocalServer(config), out, config));
 }
 
 command('up', 'start everything on this machine').action((options) =>
@@ -90,7 +91,9 @@ command('run <prompt>', 'start a session and follow it')
   .option('--title <text>', 'title of the session')
   .option('--detach', 'print its id and do not follow it')
   .action((prompt: string, options) =>
-    withServer(options, async (api, out) => (await import('./commands/run.js')).run(api, out, prompt, options)),
+    withServer(options, async (api, out, { cwd }) =>
+      (await import('./commands/run.js')).run(api, out, prompt, { ...options, cwd }),
+    ),
   );
 
 command('sessions', 'list sessions, newest activity first')

@@ -3,18 +3,21 @@
 
 import { assertNever, type FileChange, type Question } from '@engram/harness-proto';
 import { type ApiEvent, isKnownEvent, type KnownEvent } from './api-events.js';
+import { quoteForShell } from './output.js';
 import { type Paint, plainPaint } from './paint.js';
 import { safeLine, safeText } from './terminal-text.js';
 
 export interface RenderContext {
   readonly sessionId: string;
   readonly paint: Paint;
+  /** What every suggested command ends with. */
+  readonly commandEnd: string;
 }
 
 /** Lines without line ends; none for what a person does not need to see. */
 export function renderEvent(
   event: ApiEvent,
-  context: RenderContext = { sessionId: '', paint: plainPaint },
+  context: RenderContext = { sessionId: '', paint: plainPaint, commandEnd: '' },
 ): readonly string[] {
   try {
     return isKnownEvent(event) ? renderKnown(event, context) : [context.paint.dim(`· ${safeLine(event.type)}`)];
@@ -23,7 +26,8 @@ export function renderEvent(
   }
 }
 
-function renderKnown(event: KnownEvent, { sessionId, paint }: RenderContext): readonly string[] {
+function renderKnown(event: KnownEvent, context: RenderContext): readonly string[] {
+  const { paint } = context;
   switch (event.type) {
     case 'session_created':
       return [paint.bold(`▌ ${safeLine(event.title)}`)];
@@ -48,7 +52,7 @@ function renderKnown(event: KnownEvent, { sessionId, paint }: RenderContext): re
     case 'file_changed':
       return renderChange(event.path, event.change, paint);
     case 'user_question':
-      return renderQuestion(sessionId, event.tool_call_id, event.questions, paint);
+      return renderQuestion(event.tool_call_id, event.questions, context);
     case 'answer_submitted':
       return [paint.dim(`… answer from ${safeLine(event.by.name, 60)} accepted, on its way to the agent`)];
     case 'question_answered':
@@ -116,10 +120,9 @@ function renderChange(path: string, change: FileChange, paint: Paint): readonly 
 }
 
 export function renderQuestion(
-  sessionId: string,
   toolCallId: string,
   questions: readonly Question[],
-  paint: Paint,
+  { sessionId, paint, commandEnd }: RenderContext,
 ): readonly string[] {
   const lines = questions.flatMap((question, at) => [
     `${paint.yellow('?')} ${paint.bold(`${questions.length > 1 ? `${at + 1}. ` : ''}${safeLine(question.question, 400)}`)}${question.multi_select ? paint.dim(' (any number)') : ''}`,
@@ -129,8 +132,6 @@ export function renderQuestion(
     ),
   ]);
   const flags = questions.map(() => '--choose 1').join(' ');
-  return [
-    ...lines,
-    `  answer with: ${paint.cyan(`npm run engram -- answer ${sessionId} ${safeLine(toolCallId)} ${flags}`)} ${paint.dim('(or --text "…")')}`,
-  ];
+  const command = `npm run engram -- answer ${sessionId} ${quoteForShell(safeLine(toolCallId))} ${flags}${commandEnd}`;
+  return [...lines, `  answer with: ${paint.cyan(command)} ${paint.dim('(or --text "…")')}`];
 }

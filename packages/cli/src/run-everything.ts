@@ -1,6 +1,7 @@
 // `engram up` once nothing speaks against it: makes the plan for the supervisor, tells the person when all
 // is ready, and waits for the end, asked for or not.
 
+import { rm } from 'node:fs/promises';
 import { endLeftovers, openRunDir } from '@engram/host-agent';
 import { createApiClient } from './api-client.js';
 import { CliError } from './cli-error.js';
@@ -26,7 +27,8 @@ const NO_CREDENTIALS =
 
 export async function runEverything(run: UpRun): Promise<number> {
   const { output, dataDir, stopAsked } = run;
-  const running = await startAll(await toPlan(run), stopAsked);
+  const plan = await toPlan(run);
+  const running = await startAll(plan, stopAsked);
   try {
     await tellReady(run, running);
     const ended = await Promise.race([stopAsked.then(() => undefined), running.broken]);
@@ -36,6 +38,8 @@ export async function runEverything(run: UpRun): Promise<number> {
   } finally {
     await removeServerFile(dataDir);
     await running.stop();
+    // Sockets and the like: nothing of it outlives the processes.
+    await rm(plan.runDir, { recursive: true, force: true });
   }
 }
 

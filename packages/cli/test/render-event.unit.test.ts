@@ -3,7 +3,8 @@ import type { ApiEvent } from '../src/api-events.js';
 import { plainPaint } from '../src/paint.js';
 import { renderEvent } from '../src/render-event.js';
 
-const show = (event: ApiEvent): string => renderEvent(event, { sessionId: 's-1', paint: plainPaint }).join('\n');
+const show = (event: ApiEvent): string =>
+  renderEvent(event, { sessionId: 's-1', paint: plainPaint, commandEnd: '' }).join('\n');
 const at = '2026-01-01T00:00:00.000Z';
 
 describe('renderEvent', () => {

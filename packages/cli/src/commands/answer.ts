@@ -7,8 +7,8 @@ import { type Choice, parseTyped, toAnswers } from '../answer-choices.js';
 import { type ApiClient, ApiRefusal } from '../api-client.js';
 import { CliError } from '../cli-error.js';
 import type { Output } from '../output.js';
-import { colourPaint, plainPaint } from '../paint.js';
 import { renderQuestion } from '../render-event.js';
+import { toRenderContext } from '../show-event.js';
 
 export async function answer(
   api: ApiClient,
@@ -59,12 +59,14 @@ async function askAtTerminal(
   await api.attend(sessionId, waiting.tool_call_id).catch((error: unknown) => {
     if (!(error instanceof ApiRefusal)) throw error;
   });
-  const paint = output.colours ? colourPaint : plainPaint;
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
     const choices: Choice[] = [];
     for (const question of waiting.questions) {
-      const [...lines] = renderQuestion(sessionId, waiting.tool_call_id, [question], paint).slice(0, -1);
+      const [...lines] = renderQuestion(waiting.tool_call_id, [question], toRenderContext(sessionId, output)).slice(
+        0,
+        -1,
+      );
       process.stderr.write(`${lines.join('\n')}\n`);
       const line = await terminal.question(
         question.multi_select ? 'numbers or your own words: ' : 'number or your own words: ',

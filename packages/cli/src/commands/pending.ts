@@ -4,6 +4,7 @@ import type { ApiClient } from '../api-client.js';
 import type { Output } from '../output.js';
 import { colourPaint, plainPaint } from '../paint.js';
 import { renderQuestion } from '../render-event.js';
+import { toRenderContext } from '../show-event.js';
 import { safeLine } from '../terminal-text.js';
 
 export async function pending(api: ApiClient, output: Output): Promise<number> {
@@ -15,7 +16,7 @@ export async function pending(api: ApiClient, output: Output): Promise<number> {
   const paint = output.colours ? colourPaint : plainPaint;
   const lines = questions.flatMap((each) => [
     `${paint.bold(safeLine(each.session_title, 80))} ${paint.dim(`${each.session_id} · asked ${each.asked_at}${each.state === 'waiting' ? '' : ` · ${each.state}`}`)}`,
-    ...renderQuestion(each.session_id, each.tool_call_id, each.questions, paint),
+    ...renderQuestion(each.tool_call_id, each.questions, toRenderContext(each.session_id, output)),
     '',
   ]);
   output.result({ questions }, lines.length > 0 ? lines.slice(0, -1) : ['nothing waits for you']);

@@ -5,9 +5,11 @@ import { resolve } from 'node:path';
 import type { ApiClient, NewSessionBody } from '../api-client.js';
 import { endsTurn } from '../api-events.js';
 import type { Output } from '../output.js';
-import { showEvent } from '../show-event.js';
+import { createEventPrinter } from '../show-event.js';
 
 export interface RunOptions {
+  /** What a relative --workspace starts from. */
+  readonly cwd: string;
   readonly workspace?: string;
   readonly git?: string;
   readonly ref?: string;
@@ -26,9 +28,10 @@ export async function run(api: ApiClient, output: Output, prompt: string, option
   }
   if (output.json) output.result({ type: 'session', session_id: session.id }, []);
   else output.note(`session ${session.id}`);
+  const show = createEventPrinter(session.id, output);
   let failed = false;
   for await (const event of api.stream(session.id)) {
-    showEvent(event, session.id, output);
+    show(event);
     if (event.type === 'session_error') failed = true;
     if (event.type === 'run_completed') failed = event.ok === false;
     if (endsTurn(event)) break;
@@ -42,7 +45,7 @@ function toBody(prompt: string, options: RunOptions): NewSessionBody {
       ? { kind: 'git' as const, url: options.git, ...(options.ref === undefined ? {} : { ref: options.ref }) }
       : options.empty === true
         ? { kind: 'empty' as const }
-        : { kind: 'path' as const, path: resolve(options.workspace ?? '.') };
+        : { kind: 'path' as const, path: resolve(options.cwd, options.workspace ?? '.') };
   const model = options.demo === true ? 'engram-demo' : options.model;
   return {
     prompt,
