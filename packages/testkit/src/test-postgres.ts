@@ -14,11 +14,12 @@ export interface TestPostgres {
   stop(): Promise<void>;
 }
 
-export async function startTestPostgres(): Promise<TestPostgres> {
+/** Without fsync unless asked: a test needs no durable disk, a bench does. */
+export async function startTestPostgres({ fsync = false }: { fsync?: boolean } = {}): Promise<TestPostgres> {
   const dataDir = await mkdtemp(join(tmpdir(), 'engram-pg-'));
   const runDir = await openRunDir(dataDir);
   const log = pino({ level: 'silent' });
-  const postgres = await startEmbeddedPostgres({ dataDir, runDir, log, settings: { fsync: 'off' } });
+  const postgres = await startEmbeddedPostgres({ dataDir, runDir, log, settings: { fsync: fsync ? 'on' : 'off' } });
   return {
     connection: postgres.connectionConfig,
     dataDir,

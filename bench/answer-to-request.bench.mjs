@@ -1,0 +1,206 @@
+// From the moment a person sends an answer to the model's next request, through all of Engram, beside
+// the bare CLI in the same run. Rounds are interleaved: each round measures every series once, so a
+// machine that gets slower slows them all.
+//
+//   cold       POST …/answers to a sleeping session
+//   cold_floor spawn of the bare CLI with --resume and a hook in this process that answers at once
+//   warm       POST …/answers after POST …/attend woke the session and its hook is held
+//   warm_floor the bare CLI resumed beforehand, its hook held in this process, then answered
+//   pinned     a live bare CLI that waits on can_use_tool: what it costs to be as fast without sleeping
+//
+//   npm run bench -- answer-to-request --rounds 20 --claude 2.1.332
+
+import { parseArgs } from 'node:util';
+import { createDemoModel, text, tool } from '@engram/demo-model';
+import {
+  claudeBinary,
+  makeBareHome,
+  processMemoryMb,
+  questionHookSettings,
+  startBareCli,
+  startEngram,
+  startHookServer,
+  waitFor,
+} from '@engram/testkit';
+import { quantile, record } from './record.mjs';
+
+const { values } = parseArgs({
+  options: { rounds: { type: 'string', default: '20' }, claude: { type: 'string', default: '2.1.332' } },
+});
+const rounds = Number(values.rounds);
+const bin = claudeBinary(values.claude);
+const QUESTION = {
+  question: 'Which database?',
+  header: 'Database',
+  multiSelect: false,
+  options: [
+    { label: 'Postgres', description: 'relational' },
+    { label: 'SQLite', description: 'embedded' },
+  ],
+};
+const ANSWER = { 'Which database?': 'Postgres' };
+const BENCH = [{ blocks: [tool('AskUserQuestion', { questions: [QUESTION] })] }, { blocks: [text('done')] }];
+const model = await createDemoModel({ scenarios: { BENCH }, keepRequests: 100_000 });
+const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+const isResult = (line) => line.type === 'result' && line.num_turns !== 0;
+const isMessageStop = (line) => JSON.stringify(line.event ?? null).includes('"message_stop"');
+
+/** The first request after `since` that carries the answer. */
+async function nextRequest(since) {
+  const entry = await model.waitForRequest(
+    (request) => request.at >= since && request.scenario === 'BENCH' && request.step === 1,
+    30_000,
+  );
+  if (!JSON.stringify(entry.messages).includes('Postgres')) throw new Error('the request does not carry the answer');
+  return entry.at - since;
+}
+
+let decide = async () => ({ decision: 'defer' });
+const hook = await startHookServer((call) => decide(call));
+const home = makeBareHome(questionHookSettings(hook.url));
+const plain = makeBareHome({});
+const answer = (call) => ({ decision: 'allow', updatedInput: { ...call.tool_input, answers: ANSWER } });
+
+async function bareDeferred() {
+  const cli = startBareCli({ bin, modelUrl: model.url, home });
+  decide = async () => {
+    await cli.wait(isMessageStop);
+    return { decision: 'defer' };
+  };
+  cli.user('[[BENCH]]');
+  const result = await cli.wait(isResult);
+  await cli.end();
+  return String(result.session_id);
+}
+
+async function coldFloor() {
+  const resume = await bareDeferred();
+  decide = async (call) => answer(call);
+  const since = Date.now();
+  const cli = startBareCli({ bin, modelUrl: model.url, home, resume });
+  const took = await nextRequest(since);
+  await cli.wait(isResult);
+  await cli.end();
+  return took;
+}
+
+async function warmFloor() {
+  const resume = await bareDeferred();
+  let release;
+  const held = new Promise((resolve) => {
+    decide = (call) =>
+      new Promise((reply) => {
+        release = () => reply(answer(call));
+        resolve();
+      });
+  });
+  const cli = startBareCli({ bin, modelUrl: model.url, home, resume });
+  await held;
+  await sleep(500);
+  const since = Date.now();
+  release();
+  const took = await nextRequest(since);
+  await cli.wait(isResult);
+  await cli.end();
+  return took;
+}
+
+async function pinned() {
+  const cli = startBareCli({ bin, modelUrl: model.url, home: plain });
+  cli.user('[[BENCH]]');
+  const request = await cli.wait((line) => line.type === 'control_request');
+  await sleep(500);
+  const memory = processMemoryMb(cli.process.pid);
+  const since = Date.now();
+  const response = { behavior: 'allow', updatedInput: { ...request.request.input, answers: ANSWER } };
+  cli.send({
+    type: 'control_response',
+    response: { subtype: 'success', request_id: request.request_id, response },
+  });
+  const took = await nextRequest(since);
+  await cli.wait(isResult);
+  await cli.end();
+  return { took, memory };
+}
+
+const engram = await startEngram({ claudeVersion: values.claude, model, idleMs: 1000 });
+async function asked() {
+  const session = await engram.api.createSession({ prompt: '[[BENCH]]', workspace: { kind: 'empty' } });
+  await engram.api.eventsUntil(session.id, (event) => event.type === 'status_changed' && event.to === 'idle');
+  const [question] = (await engram.api.getSession(session.id)).awaiting;
+  await sleep(300);
+  return { id: session.id, callId: question.tool_call_id };
+}
+
+async function answered({ id, callId }) {
+  const since = Date.now();
+  await engram.api.answer(id, callId, { [QUESTION.question]: ['Postgres'] });
+  const took = await nextRequest(since);
+  await engram.api.eventsUntil(
+    id,
+    (event, before) => event.type === 'run_completed' && before.some((each) => each.type === 'question_answered'),
+  );
+  await waitFor(async () => (await engram.api.getSession(id)).status === 'idle', 20_000, 'the session to sleep again');
+  return took;
+}
+
+async function warm() {
+  const session = await asked();
+  await engram.api.attend(session.id, session.callId);
+  await waitFor(() => engram.agents().length === 1, 20_000, 'the agent to be awake');
+  await sleep(2500);
+  return answered(session);
+}
+
+const samples = {
+  cold: [],
+  cold_floor: [],
+  warm: [],
+  warm_floor: [],
+  pinned: [],
+  pinned_private: [],
+  pinned_resident: [],
+};
+try {
+  // One round that is not counted: caches of the file system and of the database.
+  await coldFloor();
+  await answered(await asked());
+  for (let round = 0; round < rounds; round += 1) {
+    samples.cold_floor.push(await coldFloor());
+    samples.cold.push(await answered(await asked()));
+    samples.warm_floor.push(await warmFloor());
+    samples.warm.push(await warm());
+    const live = await pinned();
+    samples.pinned.push(live.took);
+    samples.pinned_private.push(live.memory.private);
+    samples.pinned_resident.push(live.memory.resident);
+    process.stderr.write(`round ${round + 1} of ${rounds}\r`);
+  }
+} finally {
+  await engram.stop();
+  await hook.close();
+  await model.close();
+  home.remove();
+  plain.remove();
+}
+
+const ms = (name) => ({ unit: 'ms', samples: samples[name] });
+const ratio = (a, b, bound) => ({
+  value: Math.round((quantile(samples[a], 0.5) / quantile(samples[b], 0.5)) * 1000) / 1000,
+  of: `median ${a} / median ${b}`,
+  bound,
+});
+record(`answer-to-request-${values.claude}`, {
+  command: `npm run bench -- answer-to-request --rounds ${rounds} --claude ${values.claude}`,
+  versions: { claude: values.claude },
+  series: {
+    cold: ms('cold'),
+    cold_floor: ms('cold_floor'),
+    warm: ms('warm'),
+    warm_floor: ms('warm_floor'),
+    pinned: ms('pinned'),
+    pinned_private: { unit: 'MB', samples: samples.pinned_private },
+    pinned_resident: { unit: 'MB', samples: samples.pinned_resident },
+  },
+  ratios: { cold: ratio('cold', 'cold_floor', '≤ 1.10'), warm: ratio('warm', 'warm_floor', '≤ 1.25') },
+});
