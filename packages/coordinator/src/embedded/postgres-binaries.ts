@@ -57,7 +57,8 @@ async function hydrateLinks(native: string, fallbackDir: string): Promise<Record
     await makeLink(join(root, link.source), join(fallbackDir, basename(link.target)));
   }
   const variable = process.platform === 'darwin' ? 'DYLD_LIBRARY_PATH' : 'LD_LIBRARY_PATH';
-  return { [variable]: fallbackDir };
+  // A library found through a link looks for its own neighbours beside the link.
+  return { [variable]: `${fallbackDir}:${join(native, 'lib')}` };
 }
 
 /** False when the folder cannot be written. A link that another process made meanwhile is as good as ours. */

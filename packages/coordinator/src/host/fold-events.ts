@@ -121,8 +121,10 @@ class Fold {
     }
     const call = cleanText(event.tool_call_id);
     const question = this.#known.get(call);
-    this.#store(event);
     this.#retire('answer', call);
+    // A question that is over cannot fail any more.
+    if (question?.state === 'answered' || question?.state === 'dismissed') return;
+    this.#store(event);
     if (question?.state === 'sent') this.#change(call, question, 'failed', {});
   }
 
