@@ -2,7 +2,7 @@
 // the prompt's id, so that after a crash the transcript tells whether the agent has the line.
 
 import { createHash } from 'node:crypto';
-import type { Line, QueuedPrompt } from './run-core.js';
+import type { Line, QueuedPrompt } from './run-state.js';
 import { cutText } from './text-caps.js';
 
 const SUMMARY_BYTES = 240;

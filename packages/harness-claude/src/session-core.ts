@@ -4,6 +4,17 @@
 
 import { assertNever, type HarnessEvent, type KnownHarnessCommand } from '@engram/harness-proto';
 import {
+  agentExited,
+  callResult,
+  callSeen,
+  deferredChecked,
+  messageStarted,
+  parkedFired,
+  permissionAsked,
+  tryGate,
+  turnResult,
+} from './agent-turns.js';
+import {
   CLOSED_GATE,
   callOrder,
   type Gate,
@@ -13,17 +24,18 @@ import {
   gateMessageStopped,
   gateOverdue,
 } from './defer-gate.js';
+import { recoverQuestion, stepQuestion } from './question-core.js';
 import {
   type Fire,
   type HookReply,
   NO_QUESTION,
   type ParkedCall,
   type QuestionState,
-  recoverQuestion,
-  stepQuestion,
   type Verdict,
-} from './question-core.js';
-import { type Line, type LineTrace, NO_RUNS, type RunState, recoverRuns, stepRun } from './run-core.js';
+} from './question-state.js';
+import { recoverRuns, stepRun } from './run-core.js';
+import { type Line, type LineTrace, NO_RUNS, type RunState } from './run-state.js';
+import { reconcile, takeAnswer, takeDismissal, takePrompt } from './session-commands.js';
 import { SessionDraft } from './session-draft.js';
 
 /** A parked call that is over, and the event that said so; told again when its command is redelivered. */
@@ -182,24 +194,24 @@ function apply(draft: SessionDraft, input: SessionInput) {
       draft.set({ claudeSessionId: input.claudeSessionId });
       return draft.noteQuestionTool(input.hasQuestionTool);
     case 'message_started':
-      return draft.messageStarted(input.messageId);
+      return messageStarted(draft, input.messageId);
     case 'message_seen':
       return draft.turnBegan();
     case 'message_stopped':
       draft.set({ gate: gateMessageStopped(gate) });
-      return draft.tryGate();
+      return tryGate(draft);
     case 'call_seen':
-      return draft.callSeen(input.messageId, input.toolCallId, callOrder(input.toolName));
+      return callSeen(draft, input.messageId, input.toolCallId, callOrder(input.toolName));
     case 'call_result':
       draft.set({ gate: gateCallResult(gate, input.toolCallId) });
-      draft.callResult(input.toolCallId, input.isError, input.text);
-      return draft.tryGate();
+      callResult(draft, input.toolCallId, input.isError, input.text);
+      return tryGate(draft);
     case 'turn_result':
-      return draft.turnResult(input);
+      return turnResult(draft, input);
     case 'hook_fired': {
       const isParked = question.status !== 'none' && question.call.toolCallId === input.toolCallId;
       if (isParked) {
-        return draft.parkedFired(input.toolCallId, { fireId: input.fireId, channel: 'hook' });
+        return parkedFired(draft, input.toolCallId, { fireId: input.fireId, channel: 'hook' });
       }
       if (draft.isConsumed(input.toolCallId)) {
         return draft.deny(input.fireId, 'The reply to this question was given in a message of the user.');
@@ -207,19 +219,19 @@ function apply(draft: SessionDraft, input: SessionInput) {
       draft.set({ gate: gateFired(gate, input) });
       draft.push({ type: 'set_timer', name: 'gate' });
       draft.push({ type: 'set_timer', name: 'blocked' });
-      return draft.tryGate();
+      return tryGate(draft);
     }
     case 'fire_lost':
       draft.set({ gate: gateFireLost(gate, input.fireId) });
       return draft.useQuestion(stepQuestion(question, input));
     case 'permission_asked':
-      return draft.permissionAsked(input);
+      return permissionAsked(draft, input);
     case 'agent_exited':
-      return draft.agentExited(input.reason);
+      return agentExited(draft, input.reason);
     case 'timer':
       return applyTimer(draft, input.name);
     case 'deferred_checked':
-      return draft.deferredChecked(input.found);
+      return deferredChecked(draft, input.found);
     case 'parked':
       return draft.useQuestion(stepQuestion(question, input));
     case 'answer_checked':
@@ -247,7 +259,7 @@ function applyTimer(draft: SessionDraft, name: TimerName) {
       return draft.useRuns(stepRun(runs, { type: 'interrupt_overdue' }));
     case 'blocked':
       draft.set({ gate: gateOverdue(gate) });
-      return draft.tryGate();
+      return tryGate(draft);
     case 'gate':
       return draft.releaseGate('Your question could not be shown yet. Ask it again.');
     default:
@@ -259,7 +271,7 @@ function applyCommand(draft: SessionDraft, command: KnownHarnessCommand) {
   const { question, runs } = draft.state;
   switch (command.type) {
     case 'prompt':
-      return draft.prompt(command.prompt_id, command.text);
+      return takePrompt(draft, command.prompt_id, command.text);
     case 'interrupt':
       if (runs.turn.status !== 'none') return draft.useRuns(stepRun(runs, command));
       return draft.useQuestion(stepQuestion(question, command));
@@ -268,15 +280,15 @@ function applyCommand(draft: SessionDraft, command: KnownHarnessCommand) {
     case 'dequeue_queued':
       return draft.useRuns(stepRun(runs, { type: 'dequeue', promptId: command.prompt_id }));
     case 'answer_question':
-      return draft.answer(command.tool_call_id, command.answers);
+      return takeAnswer(draft, command.tool_call_id, command.answers);
     case 'dismiss_question':
-      return draft.dismiss(command.tool_call_id, command.reason);
+      return takeDismissal(draft, command.tool_call_id, command.reason);
     case 'attend_question': {
       const { tool_call_id: toolCallId, hold_ms: holdMs } = command;
       return draft.useQuestion(stepQuestion(question, { type: 'attend', toolCallId, holdMs }));
     }
     case 'reconcile':
-      return draft.reconcile(command.open, command.closed);
+      return reconcile(draft, command.open, command.closed);
     case 'acknowledge':
       return draft.push({ type: 'acknowledged', storedSeq: command.stored_seq });
     case 'rehandshake':

@@ -1,7 +1,8 @@
 // What a session owes and may do now: start the agent, hand it a line, tell that it is idle. Pure,
 // and asked after every input, so that nothing depends on which input made a step possible.
 
-import { ATTEMPTS_IN_ALL, stepQuestion } from './question-core.js';
+import { stepQuestion } from './question-core.js';
+import { ATTEMPTS_IN_ALL } from './question-state.js';
 import { stepRun } from './run-core.js';
 import type { SessionState } from './session-core.js';
 import type { SessionDraft } from './session-draft.js';

@@ -16,9 +16,9 @@ import { type HostLink, openHostLink } from './host-link.js';
 import { type Journal, openJournal } from './journal.js';
 import { LogTeller } from './log-teller.js';
 import { GO_ON, lineUuid, promptText } from './prompt-line.js';
-import type { Fire, HookReply } from './question-core.js';
 import { QUESTION_TOOL } from './question-input.js';
-import type { Line } from './run-core.js';
+import type { Fire, HookReply } from './question-state.js';
+import type { Line } from './run-state.js';
 import {
   recover,
   type SessionEffect,

@@ -4,8 +4,8 @@
 import { join } from 'node:path';
 import type { HarnessAssignment } from '@engram/harness-proto';
 import type { Logger } from 'pino';
-import type { ParkedCall, Verdict } from './question-core.js';
 import { QUESTION_TOOL } from './question-input.js';
+import type { ParkedCall, Verdict } from './question-state.js';
 import {
   hasDeferredMarker,
   hasToolResult,

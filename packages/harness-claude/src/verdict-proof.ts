@@ -3,7 +3,7 @@
 
 import { assertNever } from '@engram/harness-proto';
 import { carriesAnswers, toDismissalReason } from './answer-text.js';
-import type { ParkedCall, Verdict } from './question-core.js';
+import type { ParkedCall, Verdict } from './question-state.js';
 
 export function verdictCarried(call: ParkedCall, verdict: Verdict, isError: boolean, text: string): boolean {
   switch (verdict.type) {

@@ -10,7 +10,7 @@ import {
   toUpdatedInput,
 } from './answer-text.js';
 import type { HookDecision } from './hook-server.js';
-import type { HookReply, ParkedCall, Verdict } from './question-core.js';
+import type { HookReply, ParkedCall, Verdict } from './question-state.js';
 
 const NOTHING_USABLE = 'The reply of the user holds nothing that can be passed on.';
 

@@ -1,6 +1,7 @@
 // Every state of a question against every input: the compiler finds a missing cell.
 
 import { describe, expect, it } from 'vitest';
+import { recoverQuestion, stepQuestion } from '../src/question-core.js';
 import {
   ATTEMPTS_BY_RESUME,
   ATTEMPTS_IN_ALL,
@@ -9,9 +10,7 @@ import {
   type QuestionInput,
   type QuestionState,
   type QuestionStatus,
-  recoverQuestion,
-  stepQuestion,
-} from '../src/question-core.js';
+} from '../src/question-state.js';
 
 const call: ParkedCall = {
   toolCallId: 'q1',

@@ -7,8 +7,8 @@ import type { HarnessEvent, KnownHarnessCommand, Question } from '@engram/harnes
 import { toDismissalReason } from '../src/answer-text.js';
 import { CLOSED_GATE } from '../src/defer-gate.js';
 import { lineUuid, promptText } from '../src/prompt-line.js';
-import type { ParkedCall, Verdict } from '../src/question-core.js';
-import type { Line } from '../src/run-core.js';
+import type { ParkedCall, Verdict } from '../src/question-state.js';
+import type { Line } from '../src/run-state.js';
 import {
   NEW_SESSION,
   recover,

@@ -1,0 +1,214 @@
+// What the agent's stream, hooks and requests mean for the question, the runs and the gate together.
+// Pure: works on the draft of one step of session-core.
+
+import { assertNever } from '@engram/harness-proto';
+import { SIBLING_DENIAL } from './answer-text.js';
+import {
+  type CallOrder,
+  CLOSED_GATE,
+  decideGate,
+  gateCallSeen,
+  gateDenied,
+  gateDropped,
+  gateFireLost,
+  gateMessageStarted,
+  type HeldFire,
+} from './defer-gate.js';
+import { stepQuestion } from './question-core.js';
+import { joinQuestionInputs, parseQuestionInput } from './question-input.js';
+import type { Fire, ParkedCall } from './question-state.js';
+import { stepRun } from './run-core.js';
+import type { TurnResult } from './session-core.js';
+import type { SessionDraft } from './session-draft.js';
+import { verdictCarried } from './verdict-proof.js';
+
+const ASK_ALONE =
+  'The user has not seen this question: the other calls of your message wait for it. Ask it again, alone, when they are done.';
+const ASK_AGAIN = 'The question could not be shown to the user. Ask it again.';
+
+export function messageStarted(draft: SessionDraft, messageId: string) {
+  const { question, runs, gate } = draft.state;
+  const isNew = gate.messageId !== messageId;
+  if (isNew && (question.status === 'deferring' || (question.status === 'answering' && runs.turn.status === 'none'))) {
+    draft.useQuestion(stepQuestion(question, { type: 'narrated' }));
+  }
+  draft.set({ gate: gateMessageStarted(gate, messageId) });
+  draft.turnBegan();
+}
+
+export function callSeen(draft: SessionDraft, messageId: string, toolCallId: string, order: CallOrder) {
+  draft.turnBegan();
+  draft.set({ gate: gateCallSeen(draft.state.gate, messageId, toolCallId, order) });
+  tryGate(draft);
+}
+
+export function callResult(draft: SessionDraft, toolCallId: string, isError: boolean, text: string) {
+  const { question } = draft.state;
+  const carries = question.status === 'answering' && verdictCarried(question.call, question.verdict, isError, text);
+  draft.useQuestion(stepQuestion(question, { type: 'call_result', toolCallId, carries, runId: draft.runId }));
+}
+
+export function tryGate(draft: SessionDraft) {
+  const { gate } = draft.state;
+  const decision = decideGate(gate);
+  switch (decision.type) {
+    case 'wait':
+      return;
+    case 'deny_blocking':
+      for (const fire of decision.fires) {
+        draft.deny(fire.fireId, ASK_ALONE);
+        const message =
+          'The agent asked a question with changes behind it in one go. It is told to ask again afterwards.';
+        draft.notice('info', 'question_withdrawn', message, fire.toolCallId);
+      }
+      return draft.set({ gate: gateDropped(gate, decision.fires) });
+    case 'deny_siblings':
+      for (const fire of decision.fires) draft.deny(fire.fireId, SIBLING_DENIAL);
+      return draft.set({ gate: gateDenied(gate, decision.fires) });
+    case 'defer': {
+      draft.set({ gate: gateFireLost(gate, decision.fire.fireId) });
+      const call = toParkedCall(draft, decision.fire, decision.siblings);
+      if (!call) return draft.deny(decision.fire.fireId, 'The question has no text that can be shown. Ask it again.');
+      const { fireId } = decision.fire;
+      return draft.useQuestion(stepQuestion(draft.state.question, { type: 'gate_opened', call, fireId }));
+    }
+    default:
+      return assertNever(decision);
+  }
+}
+
+/** On the card the questions stand in the message's order. */
+function toParkedCall(draft: SessionDraft, fire: HeldFire, siblings: readonly HeldFire[]): ParkedCall | undefined {
+  const parsed = [...siblings, fire].map((one) => parseQuestionInput(one.input)).filter((one) => one !== undefined);
+  if (parsed.length === 0) return undefined;
+  const card = joinQuestionInputs(parsed);
+  const { turn } = draft.state.runs;
+  return {
+    toolCallId: fire.toolCallId,
+    runId: turn.status === 'running' ? turn.runId : draft.runId,
+    questions: card.questions,
+    ...(card.option_previews ? { optionPreviews: card.option_previews } : {}),
+    input: fire.input,
+  };
+}
+
+export function turnResult(draft: SessionDraft, result: TurnResult) {
+  const { turn } = draft.state.runs;
+  if (result.unknownSession) return sessionUnknown(draft);
+  if (turn.status === 'none') return resultOutsideRun(draft, result);
+  if (turn.status !== 'running') {
+    // The CLI reports on a transcript it mended before it reads our line.
+    if (result.empty) return;
+    draft.turnBegan();
+  }
+  endTurn(draft, result);
+}
+
+function endTurn(draft: SessionDraft, result: TurnResult) {
+  const { turn } = draft.state.runs;
+  const interrupted = turn.status === 'running' && turn.interrupting;
+  const { question } = draft.state;
+  draft.push({ type: 'clear_timer', name: 'interrupt' });
+  draft.releaseGate(ASK_AGAIN);
+  const { deferred } = result;
+  if (deferred && question.status === 'deferring' && question.call.toolCallId === deferred.toolCallId) {
+    const { poisoned } = result;
+    draft.useQuestion(
+      stepQuestion(question, { type: 'turn_deferred', toolCallId: deferred.toolCallId, interrupted, poisoned }),
+    );
+    return draft.turnOver(interrupted ? 'interrupted' : 'ok');
+  }
+  draft.useQuestion(stepQuestion(question, { type: 'turn_ended' }));
+  if (deferred) {
+    const message = `A hook of yours put off a call of ${deferred.toolName}; nobody can take it up again. The run ends here.`;
+    draft.notice('warning', 'foreign_deferral', message, deferred.toolCallId);
+    draft.turnOver(interrupted ? 'interrupted' : 'failed');
+    return draft.endAgent();
+  }
+  draft.turnOver(interrupted ? 'interrupted' : result.ok ? 'ok' : 'failed');
+}
+
+function resultOutsideRun(draft: SessionDraft, result: TurnResult) {
+  const { question } = draft.state;
+  if (result.deferred) {
+    const { toolCallId } = result.deferred;
+    const again = { type: 'turn_deferred', toolCallId, interrupted: false, poisoned: result.poisoned } as const;
+    return draft.useQuestion(stepQuestion(question, again));
+  }
+  if (result.toolUnavailable) draft.useQuestion(stepQuestion(question, { type: 'resume_failed' }));
+}
+
+function sessionUnknown(draft: SessionDraft) {
+  const { claudeSessionId: _gone, ...rest } = draft.state;
+  draft.state = rest;
+  draft.notice('error', 'context_lost', 'The agent does not know draft conversation any more and starts a new one.');
+  draft.useQuestion(stepQuestion(draft.state.question, { type: 'resume_failed' }));
+  draft.useRuns(stepRun(draft.state.runs, { type: 'take_back' }));
+  draft.endAgent();
+}
+
+export function agentExited(draft: SessionDraft, reason: string) {
+  draft.set({ agent: 'absent', gate: CLOSED_GATE });
+  for (const name of ['hook_silent', 'hold', 'interrupt', 'gate', 'blocked'] as const)
+    draft.push({ type: 'clear_timer', name });
+  const inDoubt = draft.state.question.status === 'deferring';
+  draft.useQuestion(stepQuestion(draft.state.question, { type: 'agent_exited' }));
+  // Whether the run ended with a question is seen in the transcript first.
+  if (!inDoubt) draft.useRuns(stepRun(draft.state.runs, { type: 'agent_exited', reason }));
+}
+
+export function deferredChecked(draft: SessionDraft, found: boolean) {
+  const { question } = draft.state;
+  if (question.status !== 'deferring') return;
+  const { toolCallId } = question.call;
+  if (found) {
+    return endTurn(draft, {
+      type: 'turn_result',
+      ok: true,
+      deferred: { toolCallId, toolName: '' },
+      poisoned: false,
+      unknownSession: false,
+      toolUnavailable: false,
+      empty: false,
+    });
+  }
+  draft.useQuestion(stepQuestion(question, { type: 'turn_ended' }));
+  const reason = 'The agent ended while it asked a question; the question was not put.';
+  draft.useRuns(stepRun(draft.state.runs, { type: 'agent_exited', reason }));
+}
+
+export function parkedFired(draft: SessionDraft, toolCallId: string, fire: Fire) {
+  const before = draft.state.question;
+  draft.push({ type: 'clear_timer', name: 'hook_silent' });
+  if (before.status === 'none' || before.status === 'deferring') {
+    return draft.push({ type: 'reply', fire, reply: { type: 'deny', reason: ASK_AGAIN } });
+  }
+  draft.useQuestion(stepQuestion(before, { type: 'fired', toolCallId, fire }));
+}
+
+export function permissionAsked(
+  draft: SessionDraft,
+  asked: {
+    readonly requestId: string;
+    readonly toolCallId: string;
+    readonly toolName: string;
+    readonly isQuestion: boolean;
+  },
+) {
+  const { requestId, toolCallId, toolName } = asked;
+  if (!asked.isQuestion) return draft.push({ type: 'allow_tool', requestId, toolName });
+  const fire: Fire = { fireId: requestId, channel: 'permission' };
+  const { question } = draft.state;
+  const parked = question.status === 'answering' || question.status === 'attending';
+  if (parked && question.call.toolCallId === toolCallId) return parkedFired(draft, toolCallId, fire);
+  const misses = draft.state.hookMisses + 1;
+  draft.set({ hookMisses: misses });
+  draft.push({ type: 'reply', fire, reply: { type: 'deny', reason: ASK_AGAIN } });
+  if (misses === 1) {
+    const message = 'A question of the agent came past our hook and could not be kept. The agent is told to ask again.';
+    return draft.notice('warning', 'hook_unhealthy', message, toolCallId);
+  }
+  const message = 'Questions of the agent keep coming past our hook. The run is stopped: check hooks and settings.';
+  draft.notice('error', 'hook_unhealthy', message, toolCallId);
+  draft.useRuns(stepRun(draft.state.runs, { type: 'interrupt' }));
+}
