@@ -93,9 +93,9 @@ export function App() {
       <div className="flex items-center justify-between gap-2 px-3 py-2">
         <h1 className="font-semibold">{words.appName}</h1>
         <span className="flex gap-1">
-          <button type="button" className="btn btn-quiet" onClick={() => setDialog('goTo')}>
+          <button type="button" className="btn btn-quiet px-1.5!" onClick={() => setDialog('goTo')}>
             <span className="md:sr-only">{words.goTo.title}</span>
-            <kbd aria-hidden className="max-md:hidden">
+            <kbd aria-hidden className="text-muted text-[11.5px] max-md:hidden">
               {IS_APPLE ? '⌘K' : 'Ctrl K'}
             </kbd>
           </button>

@@ -16,7 +16,8 @@ export type Draft = readonly DraftPart[];
 const EMPTY_PART: DraftPart = { chosen: [], otherOn: false, other: '' };
 
 export function emptyDraft(questions: readonly Question[]): Draft {
-  return questions.map(() => EMPTY_PART);
+  // Where there is nothing to choose from, the field for own words is open from the start.
+  return questions.map(({ options }) => (options.length === 0 ? { ...EMPTY_PART, otherOn: true } : EMPTY_PART));
 }
 
 export function chooseOption(part: DraftPart, question: Question, label: string): DraftPart {

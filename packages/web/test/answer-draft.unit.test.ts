@@ -31,6 +31,10 @@ describe('answer draft', () => {
     expect(chooseOption(part, multi, 'Yes').chosen).toEqual(['Yes, always']);
   });
 
+  it('has the field for own words open where there are no options', () => {
+    expect(emptyDraft([choice('Name?', [])])[0]).toMatchObject({ otherOn: true });
+  });
+
   it('passes free text on word for word', () => {
     const part = { ...toggleOther(empty, single, true), other: '  two  spaces\nand a line ' };
     expect(toAnswers([part], [single])).toEqual({ 'Which database?': ['  two  spaces\nand a line '] });
