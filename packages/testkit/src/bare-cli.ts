@@ -199,7 +199,7 @@ export function startBareCli(options: BareCliOptions): BareCli {
 }
 
 function seen(lines: readonly StreamLine[]): string {
-  return lines.map((line) => `${String(line.type)}${line.subtype ? `/${String(line.subtype)}` : ''}`).join(' ');
+  return lines.map((line) => [line.type, line.subtype].filter((word) => typeof word === 'string').join('/')).join(' ');
 }
 
 /** Private and resident memory of a process in MB (Linux). */
