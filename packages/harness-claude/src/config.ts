@@ -42,7 +42,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): HarnessConfig 
   const config: HarnessConfig = {
     version: packageVersion(),
     logLevel: env.ENGRAM_LOG_LEVEL ?? 'info',
-    hookSilenceMs: ms('ENGRAM_HOOK_SILENCE_MS', 30_000),
+    hookSilenceMs: ms('ENGRAM_HOOK_SILENCE_MS', 60_000),
     interruptMs: ms('ENGRAM_INTERRUPT_MS', 10_000),
     gateMs: HOOK_TIMEOUT_S * 1000 - HOUR_MS,
     blockedMs: ms('ENGRAM_BLOCKED_MS', 5000),

@@ -13,12 +13,13 @@ import { endOrphan } from './end-processes.js';
 import { HarnessError } from './harness-error.js';
 import { type HookRequest, type HookServer, openHookServer } from './hook-server.js';
 import { type HostLink, openHostLink } from './host-link.js';
+import { createHostWatch, type HostWatch } from './host-watch.js';
 import { type Journal, openJournal } from './journal.js';
 import { LogTeller } from './log-teller.js';
 import { GO_ON, lineUuid, promptText } from './prompt-line.js';
-import { QUESTION_TOOL } from './question-input.js';
-import type { Fire, HookReply } from './question-state.js';
+import { createReplyDesk, type ReplyDesk } from './reply-desk.js';
 import type { Line } from './run-state.js';
+import { logChange, toChange } from './session-changes.js';
 import {
   recover,
   type SessionEffect,
@@ -30,7 +31,7 @@ import {
 import { toSessionInputs } from './stream-inputs.js';
 import { createTimers, type Timers } from './timers.js';
 import { createTranscriptChecks, type TranscriptChecks } from './transcript-checks.js';
-import { toHookDecision, toPermissionReply, toVerdictMessage } from './verdict-reply.js';
+import { toVerdictMessage } from './verdict-reply.js';
 
 export type SessionEnd = 'shutdown' | 'stale_epoch' | 'host_unreachable';
 
@@ -59,8 +60,7 @@ class Session {
   private readonly checks: TranscriptChecks;
   private readonly teller: LogTeller;
   private readonly timers: Timers;
-  /** Tool inputs of hooks and permission requests that wait for a reply. */
-  private readonly asked = new Map<string, unknown>();
+  private readonly desk: ReplyDesk;
   private hooks: HookServer | undefined;
   private link: HostLink | undefined;
   private state: SessionState;
@@ -69,8 +69,7 @@ class Session {
   private busy = false;
   private messageId = '';
   private tasks = NO_TASKS;
-  private settle: NodeJS.Timeout | undefined;
-  private unreachable: NodeJS.Timeout | undefined;
+  private readonly watch: HostWatch;
   private ending: SessionEnd | undefined;
 
   constructor(options: SessionOptions, journal: Journal) {
@@ -101,6 +100,20 @@ class Session {
       onExit: (exit) => this.onExit(exit),
       log,
     });
+    this.watch = createHostWatch({
+      settleMs: config.settleMs,
+      unreachableMs: config.unreachableMs,
+      onSettled: () => {
+        if (!this.state.settled) this.dispatch({ type: 'settled' });
+      },
+      onUnreachable: () => this.endWith('host_unreachable'),
+    });
+    this.desk = createReplyDesk({
+      agent: this.agent,
+      hooks: () => this.hooks,
+      onQuestion: (toolCallId) => this.teller.questionNoted(toolCallId),
+      log,
+    });
   }
 
   async open(): Promise<void> {
@@ -114,7 +127,7 @@ class Session {
     const known = this.state.claudeSessionId ?? assignment.claude_session_id;
     const restored = known === undefined ? this.state : { ...this.state, claudeSessionId: known };
     this.take(recover(restored, newRunId()));
-    this.watchHost();
+    this.watch.lost();
     this.link = openHostLink({
       socketPath: assignment.socket_path,
       journal: this.journal,
@@ -125,12 +138,12 @@ class Session {
         epoch: assignment.epoch,
         last_event_seq: this.journal.lastSeq,
       }),
-      onAttached: () => this.onAttached(),
-      onLost: () => this.watchHost(),
+      onAttached: () => this.watch.attached(),
+      onLost: () => this.watch.lost(),
       onStale: () => this.endWith('stale_epoch'),
       onCommand: (command) => {
         if (command.type === 'unknown') return this.log.warn({ index: command.index }, 'command of a newer host');
-        if (this.settle) this.settle.refresh();
+        this.watch.commandSeen();
         this.log.debug({ command: command.type }, 'command');
         this.dispatch({ type: 'command', command });
       },
@@ -159,7 +172,7 @@ class Session {
     const change = toChange(this.saved, state);
     const numbered = this.journal.append(events, change === 'none' ? undefined : state, change === 'vital');
     if (change !== 'none') this.saved = state;
-    this.logChange(before, state);
+    logChange(this.log, before, state);
     this.link?.sendStored(numbered);
     for (const effect of effects) this.perform(effect);
     this.tryEnd();
@@ -185,15 +198,11 @@ class Session {
       case 'send_interrupt':
         return this.agent.interrupt();
       case 'reply':
-        return this.reply(effect.fire, effect.reply);
+        // A question that we take back hides nothing of what the model says next.
+        if (effect.reply.type === 'deny' && this.state.question.status === 'none') this.teller.textResumed();
+        return this.desk.reply(effect.fire, effect.reply);
       case 'allow_tool':
-        this.log.info({ requestId: effect.requestId, tool: effect.toolName }, 'tool allowed on request');
-        this.agent.respond(effect.requestId, {
-          behavior: 'allow',
-          updatedInput: this.asked.get(effect.requestId) ?? {},
-        });
-        this.asked.delete(effect.requestId);
-        return;
+        return this.desk.allow(effect.requestId, effect.toolName);
       case 'check_deferred':
         return this.report(this.checks.isDeferred(claudeSessionId, effect.call), false, (found) => ({
           type: 'deferred_checked',
@@ -250,23 +259,13 @@ class Session {
     return question.status === 'answering' ? toVerdictMessage(question.call, question.verdict) : '';
   }
 
-  private reply(fire: Fire, reply: HookReply) {
-    // A question that is taken back by us hides nothing of what the model says next.
-    if (reply.type === 'deny' && this.state.question.status === 'none') this.teller.textResumed();
-    const decision = toHookDecision(reply, this.asked.get(fire.fireId));
-    this.asked.delete(fire.fireId);
-    this.log.info(
-      { fireId: fire.fireId, channel: fire.channel, decision: decision.permissionDecision },
-      'hook replied',
-    );
-    if (fire.channel === 'permission') return this.agent.respond(fire.fireId, toPermissionReply(decision));
-    if (this.hooks?.reply(fire.fireId, decision) === false) this.log.warn({ fireId: fire.fireId }, 'hook was gone');
-  }
-
   // ---- the agent ---------------------------------------------------------------------------
 
   private onMessage(message: ClaudeMessage) {
-    if (message.type === 'control_request') return this.onControlRequest(message);
+    if (message.type === 'control_request') {
+      const input = this.desk.requested(message);
+      return input ? this.dispatch(input) : undefined;
+    }
     this.tasks = followTasks(this.tasks, message);
     const { messageId, inputs } = toSessionInputs(message, this.messageId);
     this.messageId = messageId;
@@ -279,41 +278,16 @@ class Session {
     if (message.type !== 'result') this.tell(this.teller.tell(message, this.runId()));
   }
 
-  private onControlRequest(message: Extract<ClaudeMessage, { type: 'control_request' }>) {
-    const { request_id: requestId, tool_name: toolName } = message;
-    if (message.subtype !== 'can_use_tool' || toolName === undefined) {
-      this.log.warn({ subtype: message.subtype }, 'request of the agent that we do not know');
-      return this.agent.refuse(requestId, 'not supported');
-    }
-    const toolCallId = message.tool_use_id ?? '';
-    const isQuestion = toolName === QUESTION_TOOL;
-    this.asked.set(requestId, message.input);
-    if (isQuestion) this.teller.questionNoted(toolCallId);
-    this.dispatch({ type: 'permission_asked', requestId, toolCallId, toolName, isQuestion });
-  }
-
   private onFire(request: HookRequest) {
-    const { fireId, toolCallId, input } = request;
-    this.log.info({ fireId, toolCallId, tool: request.toolName }, 'hook fired');
-    if (request.toolName !== QUESTION_TOOL) {
-      this.hooks?.reply(fireId, undefined);
-      return;
-    }
-    if (request.agentId !== undefined) {
-      const reason = 'A subagent cannot ask the user. Report the question to the agent that started you.';
-      this.hooks?.reply(fireId, { permissionDecision: 'deny', permissionDecisionReason: reason });
-      return;
-    }
-    this.asked.set(fireId, input);
-    this.teller.questionNoted(toolCallId);
-    this.dispatch({ type: 'hook_fired', fireId, toolCallId, input });
+    const input = this.desk.fired(request);
+    if (input) this.dispatch(input);
   }
 
   private onExit(exit: AgentExit) {
     const tail = exit.stderrTail === '' ? '' : `: ${exit.stderrTail.slice(-1000)}`;
     const how = exit.startError ?? (exit.signal === null ? `exit code ${exit.code}` : exit.signal);
     const reason = `The agent ended while it worked (${how})${tail}`;
-    this.asked.clear();
+    this.desk.clear();
     const { turn } = this.state.runs;
     const asks = this.state.question.status === 'deferring';
     if (turn.status === 'running' && !asks)
@@ -342,23 +316,6 @@ class Session {
 
   // ---- the host ----------------------------------------------------------------------------
 
-  private onAttached() {
-    clearTimeout(this.unreachable);
-    this.unreachable = undefined;
-    if (this.state.settled) return;
-    // The first commands follow the attach at once; idle is told when they have been seen.
-    this.settle = setTimeout(() => {
-      this.settle = undefined;
-      this.dispatch({ type: 'settled' });
-    }, this.options.config.settleMs);
-  }
-
-  private watchHost() {
-    clearTimeout(this.settle);
-    this.settle = undefined;
-    this.unreachable ??= setTimeout(() => this.endWith('host_unreachable'), this.options.config.unreachableMs);
-  }
-
   private endWith(end: SessionEnd) {
     this.log.warn({ end }, 'session ends here');
     this.ending = end;
@@ -376,6 +333,7 @@ class Session {
 
   private async close(end: SessionEnd): Promise<void> {
     this.timers.clearAll();
+    this.watch.stop();
     const until = Date.now() + 1000;
     while (this.link?.attached && this.journal.unacknowledged > 0 && Date.now() < until) {
       await new Promise((resolve) => setTimeout(resolve, 10));
@@ -386,38 +344,8 @@ class Session {
     this.journal.close();
     this.options.onEnd(end);
   }
-
-  private logChange(before: SessionState, after: SessionState) {
-    const { question, runs, agent } = after;
-    if (question.status !== before.question.status) {
-      const call = question.status === 'none' ? before.question : question;
-      const toolCallId = call.status === 'none' ? undefined : call.call.toolCallId;
-      this.log.info({ toolCallId, from: before.question.status, to: question.status }, 'question');
-    }
-    if (runs.turn.status !== before.runs.turn.status) {
-      this.log.info({ from: before.runs.turn.status, to: runs.turn.status, queued: runs.queue.length }, 'turn');
-    }
-    if (agent !== before.agent) this.log.debug({ from: before.agent, to: agent }, 'agent');
-  }
 }
 
 function newRunId(): string {
   return `run_${randomUUID()}`;
-}
-
-/** What must be on the disk before anything is done, what should be saved, and what lives in memory. */
-function toChange(saved: SessionState, state: SessionState): 'none' | 'minor' | 'vital' {
-  if (
-    saved.question !== state.question ||
-    saved.runs !== state.runs ||
-    saved.claudeSessionId !== state.claudeSessionId
-  ) {
-    return 'vital';
-  }
-  const minor =
-    saved.consumed !== state.consumed ||
-    saved.hookMisses !== state.hookMisses ||
-    saved.policyTold !== state.policyTold ||
-    saved.questionToolMissing !== state.questionToolMissing;
-  return minor ? 'minor' : 'none';
 }
