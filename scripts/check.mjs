@@ -11,7 +11,14 @@ const bin = (path) => [process.execPath, join(root, 'node_modules', path)];
 /** tsc comes first: what it builds is what the others resolve package names to. */
 export const checks = {
   tsc: () => [...bin('typescript/bin/tsc'), '-b'],
-  biome: () => [...bin('@biomejs/biome/bin/biome'), 'ci', '--error-on-warnings', '--no-errors-on-unmatched', '.'],
+  biome: () => [
+    ...bin('@biomejs/biome/bin/biome'),
+    'ci',
+    '--colors=off',
+    '--error-on-warnings',
+    '--no-errors-on-unmatched',
+    '.',
+  ],
   oxlint: () => [...bin('oxlint/bin/oxlint'), '--type-aware', '--deny-warnings', 'packages', 'tests', 'scripts'],
   'dependency-cruiser': () => [process.execPath, join(root, 'scripts/cruise.mjs')],
   knip: () => [...bin('knip/bin/knip.js'), '--no-progress'],
