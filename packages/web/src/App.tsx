@@ -125,7 +125,7 @@ export function App() {
 
   return (
     <div className="flex h-dvh flex-col">
-      {status !== undefined && <CredentialsBanner status={status} onCreated={onCreated} />}
+      {status !== undefined && listBeside && <CredentialsBanner status={status} onCreated={onCreated} />}
       <div className="flex min-h-0 grow">
         {listBeside && (
           <ListPlace className="border-line flex w-[280px] shrink-0 flex-col border-r max-md:w-full max-md:border-r-0">

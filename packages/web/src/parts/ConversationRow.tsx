@@ -64,9 +64,13 @@ export function ConversationRow({ row, owner, open, onToggle }: RowProps) {
     case 'unrecognised':
       return (
         <details className="text-muted my-0.5 text-[13px]">
-          <summary>
-            {words.unrecognised(row.name)} <span className="text-[12px]">{words.unrecognisedHint}</span>
-          </summary>
+          <summary>{words.unrecognised(row.name)}</summary>
+          <p>
+            {words.unrecognisedHint}{' '}
+            <button type="button" className="underline" onClick={() => location.reload()}>
+              {words.reload}
+            </button>
+          </p>
           <pre className="scroll-y bg-code max-h-60 rounded px-2 py-1 whitespace-pre-wrap [overflow-wrap:anywhere]">
             <VisibleText text={row.fields} />
           </pre>

@@ -4,9 +4,10 @@
 import { processFile } from '@pierre/diffs';
 import { FileDiff, Virtualizer, WorkerPoolContextProvider } from '@pierre/diffs/react';
 import DiffWorker from '@pierre/diffs/worker/worker.js?worker';
-import { useMemo } from 'react';
+import { useMemo, useState } from 'react';
 import type { PatchView } from '../patch-text.js';
 import { useColorScheme, usePreferences } from '../preferences.js';
+import { PlainDiff } from './PlainDiff.js';
 
 const MAX_WORD_DIFF_LINE = 400;
 const MAX_HIGHLIGHT_LINE = 1_000;
@@ -30,6 +31,8 @@ interface Props {
 export function DiffView({ view, cacheKey }: Props) {
   const { diffStyle, wrap } = usePreferences();
   const scheme = useColorScheme();
+  /** Until the viewer has its colours it draws nothing; the plain lines stand in. */
+  const [drawn, setDrawn] = useState(false);
   const fileDiff = useMemo(
     () => processFile(view.patch, { cacheKey, isGitDiff: false, throwOnError: true }),
     [view.patch, cacheKey],
@@ -50,15 +53,19 @@ export function DiffView({ view, cacheKey }: Props) {
         maxLineDiffLength: MAX_WORD_DIFF_LINE,
         tokenizeMaxLineLength: MAX_HIGHLIGHT_LINE,
         disableErrorHandling: true,
+        onPostRender: () => setDrawn(true),
       }) as const,
     [scheme, diffStyle, wrap, view.hasLineNumbers],
   );
   if (fileDiff === undefined) throw new Error('the stored change is not a patch');
   return (
-    <WorkerPoolContextProvider poolOptions={pool} highlighterOptions={highlighter}>
-      <Virtualizer className="diff scroll-y max-h-[70vh] overflow-x-hidden">
-        <FileDiff fileDiff={fileDiff} options={options} />
-      </Virtualizer>
-    </WorkerPoolContextProvider>
+    <>
+      {!drawn && <PlainDiff view={view} failed={false} />}
+      <WorkerPoolContextProvider poolOptions={pool} highlighterOptions={highlighter}>
+        <Virtualizer className="diff scroll-y max-h-[70vh] overflow-x-hidden">
+          <FileDiff fileDiff={fileDiff} options={options} />
+        </Virtualizer>
+      </WorkerPoolContextProvider>
+    </>
   );
 }
