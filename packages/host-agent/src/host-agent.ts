@@ -3,6 +3,7 @@
 
 import { realpath } from 'node:fs/promises';
 import type { Claim, HostDesk, HostInfo } from '@engram/coordinator';
+import { assertNever } from '@engram/harness-proto';
 import type { Logger } from 'pino';
 import type { ClaudeBinary } from './claude-binary.js';
 import { pause, within } from './deadline.js';
@@ -12,7 +13,7 @@ import { type LeaseKeeper, startLeaseKeeper } from './lease-keeper.js';
 import { endOrphans } from './orphans.js';
 import { createProcessSandbox } from './process-sandbox.js';
 import type { RunnerPolicy } from './runner-core.js';
-import type { SandboxTraits } from './sandbox.js';
+import type { Sandbox, SandboxTraits } from './sandbox.js';
 import { type SessionRunner, startSessionRunner } from './session-runner.js';
 import { openPrivateDir, openRunDir } from './socket-path.js';
 
@@ -73,8 +74,9 @@ const DRAIN_STEP_MS = 100;
 function createPolicy(options: HostAgentOptions): RunnerPolicy {
   return {
     idleMs: options.idleMs ?? IDLE_MS,
+    silentMs: 30_000,
     unprovenMs: 120_000,
-    attachMs: 15_000,
+    attachMs: 30_000,
     graceSecs: 5,
     killAfterMs: 7_000,
     backOffMs: [0, 500, 2_000, 5_000],
@@ -83,23 +85,33 @@ function createPolicy(options: HostAgentOptions): RunnerPolicy {
   };
 }
 
+function createSandbox(options: HostAgentOptions, dataDir: string): Sandbox {
+  const isolation = options.isolation ?? 'process';
+  switch (isolation) {
+    case 'process':
+      return createProcessSandbox({
+        dataDir,
+        agentEnvironment: options.agentEnvironment,
+        ...(options.demoModelUrl === undefined ? {} : { demoModelUrl: options.demoModelUrl }),
+        workspace: {
+          roots: options.workspaceRoots,
+          cloneTimeoutMs: options.cloneTimeoutMs ?? 120_000,
+          gitEnvironment: options.gitEnvironment ?? {},
+        },
+        log: options.log,
+      });
+    default:
+      return assertNever(isolation);
+  }
+}
+
 export async function startHostAgent(options: HostAgentOptions): Promise<HostAgent> {
   const { coordinator: desk, log } = options;
   const dataDir = await realpath(options.dataDir);
   const runDir = options.runDir ?? (await openRunDir(dataDir));
   await openPrivateDir(runDir);
   const hostId = options.hostId ?? (await openHostId(dataDir));
-  const sandbox = createProcessSandbox({
-    dataDir,
-    agentEnvironment: options.agentEnvironment,
-    ...(options.demoModelUrl === undefined ? {} : { demoModelUrl: options.demoModelUrl }),
-    workspace: {
-      roots: options.workspaceRoots,
-      cloneTimeoutMs: options.cloneTimeoutMs ?? 120_000,
-      gitEnvironment: options.gitEnvironment ?? {},
-    },
-    log,
-  });
+  const sandbox = createSandbox(options, dataDir);
   await endOrphans({ dataDir, sandbox, log });
 
   const policy = createPolicy(options);
@@ -233,7 +245,7 @@ export async function startHostAgent(options: HostAgentOptions): Promise<HostAge
     keeper?.stopClaiming();
     if (drain) {
       for (const runner of runners.values()) runner.drain();
-      while ([...runners.values()].some((runner) => runner.isRunOpen())) await pause(DRAIN_STEP_MS);
+      while (!hurry && [...runners.values()].some((runner) => runner.isRunOpen())) await pause(DRAIN_STEP_MS);
     }
     const open = [...runners.values()];
     for (const runner of open) runner.close();
@@ -245,6 +257,7 @@ export async function startHostAgent(options: HostAgentOptions): Promise<HostAge
   }
 
   let closing: Promise<void> | undefined;
+  let hurry = false;
   return {
     get info() {
       return info();
@@ -252,6 +265,8 @@ export async function startHostAgent(options: HostAgentOptions): Promise<HostAge
     sandbox: sandbox.traits,
     sessions: () => [...runners.keys()],
     close(closeOptions) {
+      // Asked again without `drain`: somebody does not want to wait any longer.
+      if (closeOptions?.drain !== true) hurry = true;
       closing ??= close(closeOptions);
       return closing;
     },

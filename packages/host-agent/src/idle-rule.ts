@@ -11,11 +11,15 @@ const ANSWER = 'answer ';
 export interface IdlePolicy {
   /** Soft time-out after the harness said that it is idle. */
   readonly idleMs: number;
+  /** A harness that says neither that it works nor that it is idle is left alone for at least this long. */
+  readonly silentMs: number;
   /** After this long without a proof for a delivered command the session is put to sleep and woken afresh. */
   readonly unprovenMs: number;
 }
 
 export interface SessionFacts {
+  /** The harness has heard everything that the log holds for it. */
+  readonly briefed: boolean;
   /** `run_started` without its end. */
   readonly runOpen: boolean;
   /** The harness's last word was `harness_idle`. */
@@ -38,6 +42,7 @@ export function createFacts(input: {
   readonly now: number;
 }): SessionFacts {
   return {
+    briefed: false,
     runOpen: input.running,
     harnessIdle: false,
     waiting: new Set(input.waiting),
@@ -50,12 +55,17 @@ export function createFacts(input: {
 
 /** The moment at which the session may be put to sleep; undefined while it must stay awake. */
 export function sleepDueAt(facts: SessionFacts, policy: IdlePolicy): number | undefined {
-  if (facts.runOpen) return undefined;
+  if (!facts.briefed || facts.runOpen) return undefined;
   if (facts.unproven.size > 0) return facts.quietSince + policy.unprovenMs;
   if (facts.sleepAsked) return facts.quietSince;
   const quietSince = Math.max(facts.quietSince, facts.hold?.until ?? 0);
-  const atOnce = facts.harnessIdle && (facts.waiting.size > 0 || facts.draining);
-  return atOnce ? quietSince : quietSince + policy.idleMs;
+  if (!facts.harnessIdle) return quietSince + Math.max(policy.silentMs, policy.idleMs);
+  return facts.waiting.size > 0 || facts.draining ? quietSince : quietSince + policy.idleMs;
+}
+
+/** A question can be held while it waits and nothing that ends it is on its way to the agent. */
+export function isHoldable(facts: SessionFacts, toolCallId: string): boolean {
+  return facts.waiting.has(toolCallId) && !questionKeys(toolCallId).some((key) => facts.unproven.has(key));
 }
 
 /** Answers that a harness which says it is idle has not brought to its agent. */

@@ -2,11 +2,13 @@
 // The agent starts its commands in process groups of their own, so the group of a killed agent
 // does not hold them; the inherited mark does. Linux only: elsewhere nothing is found.
 
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { userInfo } from 'node:os';
+import { setImmediate } from 'node:timers/promises';
 import { endProcess, type ProcessIdentity, readProcessStart } from './process-identity.js';
 
 export const SANDBOX_MARK = 'ENGRAM_SANDBOX';
+const PROCESSES_A_STEP = 64;
 
 /** Processes of this user whose environment holds the mark with exactly this value, or starting with it. */
 export async function findMarkedProcesses(
@@ -17,19 +19,32 @@ export async function findMarkedProcesses(
   const uid = userInfo().uid;
   const wanted = `${SANDBOX_MARK}=${value}`;
   const found: ProcessIdentity[] = [];
-  for (const name of await readdir('/proc')) {
+  let looked = 0;
+  for (const name of readdirSync('/proc')) {
     const pid = Number(name);
     if (!Number.isSafeInteger(pid) || pid === process.pid) continue;
-    const owner = await stat(`/proc/${name}`).catch(() => undefined);
-    if (owner?.uid !== uid) continue;
-    const environment = await readFile(`/proc/${name}/environ`, 'latin1').catch(() => '');
-    const marked = environment
-      .split('\0')
-      .some((entry) => (match === 'exact' ? entry === wanted : entry.startsWith(wanted)));
-    const started = marked ? await readProcessStart(pid) : undefined;
+    looked += 1;
+    if (looked % PROCESSES_A_STEP === 0) await setImmediate();
+    if (!readMarks(name, uid).some((entry) => (match === 'exact' ? entry === wanted : entry.startsWith(wanted)))) {
+      continue;
+    }
+    const started = await readProcessStart(pid);
     if (started !== undefined) found.push({ pid, started });
   }
   return found;
+}
+
+/** Read at once: /proc is memory, and a trip through the thread pool costs many times the read. */
+function readMarks(name: string, uid: number): readonly string[] {
+  try {
+    if (statSync(`/proc/${name}`).uid !== uid) return [];
+    return readFileSync(`/proc/${name}/environ`, 'latin1')
+      .split('\0')
+      .filter((entry) => entry.startsWith(SANDBOX_MARK));
+  } catch {
+    // Gone meanwhile, or not ours to read.
+    return [];
+  }
 }
 
 /** Ends them all; gives how many there were. Looks again, since a dying process may start another. */

@@ -15,6 +15,7 @@ import {
   afterEvent,
   givenUpAnswers,
   type IdlePolicy,
+  isHoldable,
   type SessionFacts,
   sleepDueAt,
   withHold,
@@ -65,6 +66,8 @@ export type RunnerInput =
   | { readonly type: 'prepared' }
   | { readonly type: 'prepare_failed'; readonly code: string; readonly message: string }
   | { readonly type: 'attached' }
+  /** After an attach: what the log holds was sent. */
+  | { readonly type: 'briefed' }
   | { readonly type: 'link_lost' }
   /** What it sends cannot be read, again and again. */
   | { readonly type: 'harness_broken' }
@@ -139,8 +142,13 @@ export function stepRunner(state: RunnerState, input: RunnerInput, now: number, 
       if (state.status !== 'preparing') return stay(state);
       return state.closing ? rest(state) : fail(state, input.code, input.message);
     case 'attached':
-      if (state.status === 'starting') return due({ ...common(state), status: 'attached' }, now, policy);
+      if (state.status === 'starting') {
+        const facts = { ...state.facts, briefed: false, quietSince: now };
+        return stay({ ...common(state), facts, status: 'attached' });
+      }
       return state.status === 'ending' ? { state, effects: [{ type: 'send_shutdown' }] } : stay(state);
+    case 'briefed':
+      return due({ ...state, facts: { ...state.facts, briefed: true } }, now, policy);
     case 'link_lost':
       if (state.status !== 'attached') return stay(state);
       return stay({ ...common(state), status: 'starting', killAt: now + policy.attachMs });
@@ -199,10 +207,11 @@ export function canMakeRoom(state: RunnerState): boolean {
 
 function wish(state: RunnerState, wishes: Wishes, now: number, policy: RunnerPolicy): RunnerStep {
   if (wishes.deleted) return drop(state, 'deleted');
+  const { attend } = wishes;
   const hold =
-    wishes.attend === undefined || wishes.attend.remainingMs <= 0
+    attend === undefined || attend.remainingMs <= 0 || !isHoldable(state.facts, attend.tool_call_id)
       ? undefined
-      : { toolCallId: wishes.attend.tool_call_id, until: now + wishes.attend.remainingMs };
+      : { toolCallId: attend.tool_call_id, until: now + attend.remainingMs };
   const renewed = hold !== undefined && !(state.facts.hold !== undefined && state.facts.hold.until >= hold.until);
   const facts =
     hold === undefined ? withHold(state.facts, undefined) : renewed ? withHold(state.facts, hold) : state.facts;

@@ -2,7 +2,7 @@
 // then commands as they come, oldest first; events back in order through the relay. Attaches and
 // refreshes run one at a time, so that no command overtakes another or goes out twice on one link.
 
-import type { AttachFacts, HostDesk } from '@engram/coordinator';
+import type { AttachFacts, HostDesk, OutboxCommand } from '@engram/coordinator';
 import type { HarnessCommand } from '@engram/harness-proto';
 import type { Logger } from 'pino';
 import { pause, within } from './deadline.js';
@@ -20,6 +20,8 @@ export interface SessionFeedOptions {
   readonly tell: (input: RunnerInput) => void;
   /** False once the harness was told to end. */
   takesCommands(): boolean;
+  /** False for a question that is closed, or that something on its way will close. */
+  mayHold(toolCallId: string): boolean;
 }
 
 export interface SessionFeed {
@@ -120,6 +122,7 @@ export function createSessionFeed(options: SessionFeedOptions): SessionFeed {
     for (const each of facts.commands) deliver(each.outboxId, each.command);
     // A hold goes out with the attach: the harness would call itself idle before a second look.
     takeWishes(wishes, briefing.askedAt);
+    tell({ type: 'briefed' });
     refresh();
   }
 
@@ -182,12 +185,21 @@ export function createSessionFeed(options: SessionFeedOptions): SessionFeed {
         tell(wishes.deleted ? { type: 'wishes', wishes } : { type: 'lease_lost' });
         return;
       }
-      for (const each of commands) {
-        if (wanted === undefined || wanted !== link || !options.takesCommands()) break;
-        deliver(each.outboxId, each.command);
+      deliverOver(wanted, commands);
+      if (wishes.attend === undefined && hold !== undefined && wanted !== undefined) {
+        // The hold may have ended because its answer was stored between the two reads: that goes first.
+        const answered = await desk.commandsAfter(sessionId, epoch, lastOutboxId);
+        if (!('ok' in answered)) deliverOver(wanted, answered);
       }
       takeWishes(wishes, askedAt);
     });
+  }
+
+  function deliverOver(wanted: HarnessLink | undefined, commands: readonly OutboxCommand[]): void {
+    for (const each of commands) {
+      if (wanted === undefined || wanted !== link || !options.takesCommands()) return;
+      deliver(each.outboxId, each.command);
+    }
   }
 
   function passHold(attend: { readonly tool_call_id: string; readonly remainingMs: number } | undefined): void {
@@ -199,6 +211,7 @@ export function createSessionFeed(options: SessionFeedOptions): SessionFeed {
       hold = undefined;
       return;
     }
+    if (!options.mayHold(attend.tool_call_id)) return;
     const holdMs = attend.remainingMs;
     const renewed = hold?.toolCallId !== attend.tool_call_id || hold.until + HOLD_STEP_MS <= now + holdMs;
     if (!renewed) return;

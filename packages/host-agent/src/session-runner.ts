@@ -4,14 +4,14 @@
 
 import { randomBytes } from 'node:crypto';
 import type { Claim, HostDesk } from '@engram/coordinator';
-import { assertNever, type HarnessAttach } from '@engram/harness-proto';
+import { assertNever, type HarnessAssignment, type HarnessAttach } from '@engram/harness-proto';
 import type { Logger } from 'pino';
 import { type AttachServer, openAttachServer } from './attach-server.js';
 import type { ClaudeBinary } from './claude-binary.js';
 import { pause, within } from './deadline.js';
 import type { HarnessLink } from './harness-link.js';
 import type { HarnessPool, HarnessProcess } from './harness-pool.js';
-import { createFacts } from './idle-rule.js';
+import { createFacts, isHoldable } from './idle-rule.js';
 import { endRecordedAgent } from './process-records.js';
 import {
   canMakeRoom,
@@ -97,6 +97,7 @@ export function startSessionRunner(options: SessionRunnerOptions): SessionRunner
     log,
     tell,
     takesCommands: () => state.status === 'attached',
+    mayHold: (toolCallId) => isHoldable(state.facts, toolCallId),
   });
 
   function tell(input: RunnerInput): void {
@@ -201,23 +202,32 @@ export function startSessionRunner(options: SessionRunnerOptions): SessionRunner
     harness = started;
     void started.exited.then((exit) => onHarnessExit(started, exit));
     feed.prefetch();
-    server = await openAttachServer({ path: sockets.attach, expected: { sessionId, epoch, secret }, log, onAttach });
-    await started.assign({
+    try {
+      server = await openAttachServer({ path: sockets.attach, expected: { sessionId, epoch, secret }, log, onAttach });
+      await started.assign(toAssignment(sandbox, sockets, secret));
+      log.info({ pid: started.pid }, 'harness has the session');
+    } catch (error) {
+      log.error({ err: error, pid: started.pid }, 'harness could not be given the session');
+      await started.end(0);
+    }
+  }
+
+  function toAssignment(box: RunningSandbox, { attach, hook, dir }: OpenSockets, secret: string): HarnessAssignment {
+    return {
       session_id: sessionId,
       epoch,
-      socket_path: sockets.attach,
+      socket_path: attach,
       secret,
-      workspace: sandbox.workspace,
-      agent_home: sandbox.agentHome,
-      state_dir: sandbox.stateDir,
-      run_dir: sockets.dir,
+      workspace: box.workspace,
+      agent_home: box.agentHome,
+      state_dir: box.stateDir,
+      run_dir: dir,
       claude_bin: claudePath,
       ...(session.model === undefined ? {} : { model: session.model }),
-      hook_socket: sockets.hook,
-      launch: sandbox.launch,
+      hook_socket: hook,
+      launch: box.launch,
       hold_ms: options.holdMs,
-    });
-    log.info({ pid: started.pid }, 'harness has the session');
+    };
   }
 
   function onAttach(link: HarnessLink, attach: HarnessAttach): void {

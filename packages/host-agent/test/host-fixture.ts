@@ -1,6 +1,7 @@
 // One real embedded PostgreSQL and coordinator for a test file, and hosts on it, each with a data
 // folder of its own.
 
+import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -93,8 +94,15 @@ export async function openStack(): Promise<Stack> {
       agentEnvironment: { PATH: process.env.PATH ?? '/usr/bin:/bin' },
       credentials: 'environment',
       workspaceRoots: [base],
-      timings: { renewMs: 500, pollMs: 1_000, refillDelayMs: 50, policy: { killAfterMs: 1_500, graceSecs: 1 } },
       ...more,
+      // Renewals must be more frequent than the short leases of these tests.
+      timings: {
+        renewMs: 500,
+        pollMs: 1_000,
+        refillDelayMs: 50,
+        ...more?.timings,
+        policy: { killAfterMs: 1_500, graceSecs: 1, ...more?.timings?.policy },
+      },
     }),
     async startHost(more) {
       const folders = await stack.newHost();
@@ -183,4 +191,44 @@ export async function isProcessAlive(pid: number): Promise<boolean> {
 
 export function types(events: readonly StoredEvent['event'][]): readonly string[] {
   return events.map((event) => event.type);
+}
+
+/** What the agent said, in order. */
+export function said(events: readonly StoredEvent['event'][]): readonly string[] {
+  return events.flatMap((event) => ('text' in event && event.type === 'agent_message' ? [String(event.text)] : []));
+}
+
+/** Harnesses that have a session; those of the pool have none. */
+export async function assigned(host: TestHost): Promise<readonly { pid: number }[]> {
+  return (await harnesses(host.dataDir)).filter((harness) => harness.sessionId !== undefined);
+}
+
+/** Runs `work` with a host of its own and closes it. */
+export async function withHost(
+  stack: Stack,
+  work: (host: TestHost) => Promise<void>,
+  more: Partial<HostAgentOptions> = {},
+): Promise<void> {
+  const host = await stack.startHost(more);
+  try {
+    await work(host);
+  } finally {
+    await host.agent.close();
+  }
+}
+
+/** A host in a process of its own, to be killed. */
+export async function spawnHost(stack: Stack, options: HostAgentOptions): Promise<ChildProcess> {
+  const program = fileURLToPath(new URL('./peer/host-process.mjs', import.meta.url));
+  const child = spawn(process.execPath, [program], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const { coordinator: _coordinator, log: _log, resolveClaude: _resolve, ...plain } = options;
+  child.stdin.write(`${JSON.stringify({ ...plain, connection: stack.connection, claude: process.execPath })}\n`);
+  await new Promise((resolve) => child.stdout.once('data', resolve));
+  return child;
+}
+
+export async function killHost(child: ChildProcess): Promise<void> {
+  const gone = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGKILL');
+  await gone;
 }

@@ -1,9 +1,17 @@
 import type { HarnessEvent } from '@engram/harness-proto';
 import { describe, expect, it } from 'vitest';
-import { afterCommand, afterEvent, createFacts, type SessionFacts, sleepDueAt, withHold } from '../src/idle-rule.js';
+import {
+  afterCommand,
+  afterEvent,
+  createFacts,
+  isHoldable,
+  type SessionFacts,
+  sleepDueAt,
+  withHold,
+} from '../src/idle-rule.js';
 
-const policy = { idleMs: 30_000, unprovenMs: 120_000 };
-const start = createFacts({ running: false, waiting: [], now: 1_000 });
+const policy = { idleMs: 30_000, silentMs: 60_000, unprovenMs: 120_000 };
+const start = { ...createFacts({ running: false, waiting: [], now: 1_000 }), briefed: true };
 const question: HarnessEvent = { type: 'user_question', run_id: 'r1', tool_call_id: 't1', questions: [] };
 const runStarted: HarnessEvent = { type: 'run_started', run_id: 'r1', prompt_id: 'p1' };
 const runCompleted: HarnessEvent = { type: 'run_completed', run_id: 'r1', ok: true };
@@ -19,7 +27,14 @@ describe('when a session may be put to sleep', () => {
   });
 
   it('never while a run is open that an earlier host left', () => {
-    expect(sleepDueAt(createFacts({ running: true, waiting: ['t1'], now: 1_000 }), policy)).toBeUndefined();
+    const facts = createFacts({ running: true, waiting: ['t1'], now: 1_000 });
+    expect(sleepDueAt({ ...facts, briefed: true }, policy)).toBeUndefined();
+  });
+
+  it('never before the harness has heard what waits for it, even without a soft time-out', () => {
+    const facts = createFacts({ running: false, waiting: ['t1'], now: 1_000 });
+    expect(sleepDueAt(after(facts, 2_000, idle), { ...policy, idleMs: 0 })).toBeUndefined();
+    expect(sleepDueAt({ ...facts, briefed: true }, { ...policy, idleMs: 0 })).toBe(61_000);
   });
 
   it('after the soft time-out when the run has ended', () => {
@@ -31,7 +46,7 @@ describe('when a session may be put to sleep', () => {
   });
 
   it('not at once while the agent of a waiting question is still being ended', () => {
-    expect(sleepDueAt(after(start, 2_000, runStarted, question, runCompleted), policy)).toBe(32_000);
+    expect(sleepDueAt(after(start, 2_000, runStarted, question, runCompleted), policy)).toBe(62_000);
   });
 
   it('not when an answer was delivered that no event has proven yet', () => {
@@ -69,9 +84,16 @@ describe('when a session may be put to sleep', () => {
   it('not before a hold has ended, and at once when it has', () => {
     const asked = after(start, 2_000, runStarted, question, runCompleted, idle);
     const held = withHold(asked, { toolCallId: 't1', until: 50_000 });
-    expect(sleepDueAt(held, policy)).toBe(80_000);
+    expect(sleepDueAt(held, policy)).toBe(110_000);
     expect(sleepDueAt(after(held, 50_500, idle), policy)).toBe(50_500);
     expect(sleepDueAt(after(held, 40_000, idle), policy)).toBe(50_000);
+  });
+
+  it('holds only a question that waits and that nothing on its way will close', () => {
+    const asked = after(start, 2_000, runStarted, question, runCompleted, idle);
+    expect([isHoldable(asked, 't1'), isHoldable(asked, 't2')]).toEqual([true, false]);
+    const answered = afterCommand(asked, { type: 'answer_question', tool_call_id: 't1', answers: {} }, 3_000);
+    expect(isHoldable(answered, 't1')).toBe(false);
   });
 
   it('no later because of a hold on a question that was answered', () => {

@@ -50,7 +50,7 @@ describe.each(['2.1.183', '2.1.332'])('with the agent %s', (version) => {
     resolveClaude: () => Promise.resolve({ ok: true, path: claude, version } as const),
     demoModelUrl: model.url,
     idleMs: 600_000,
-    timings: { renewMs: 500, refillDelayMs: 300 },
+    timings: { refillDelayMs: 300, policy: { killAfterMs: 7_000, graceSecs: 5 } },
   });
   beforeEach(async () => {
     model = await createDemoModel();

@@ -13,6 +13,7 @@ import {
 
 const policy: RunnerPolicy = {
   idleMs: 30_000,
+  silentMs: 30_000,
   unprovenMs: 120_000,
   attachMs: 10_000,
   graceSecs: 5,
@@ -26,7 +27,7 @@ type Status = RunnerState['status'];
 type InputType = RunnerInput['type'];
 
 const common = {
-  facts: createFacts({ running: false, waiting: [], now: NOW }),
+  facts: { ...createFacts({ running: false, waiting: [], now: NOW }), briefed: true },
   tries: 0,
   startedAt: NOW,
   closing: false,
@@ -46,6 +47,7 @@ const inputs: Record<InputType, RunnerInput> = {
   prepared: { type: 'prepared' },
   prepare_failed: { type: 'prepare_failed', code: 'c', message: 'm' },
   attached: { type: 'attached' },
+  briefed: { type: 'briefed' },
   link_lost: { type: 'link_lost' },
   harness_broken: { type: 'harness_broken' },
   harness_exited: { type: 'harness_exited' },
@@ -70,6 +72,7 @@ const table: Record<Status, Record<InputType, string>> = {
     prepared: 'starting start_harness',
     prepare_failed: 'failing fail',
     attached: '=',
+    briefed: '=',
     link_lost: '=',
     harness_broken: '=',
     harness_exited: '=',
@@ -91,6 +94,7 @@ const table: Record<Status, Record<InputType, string>> = {
     prepared: '=',
     prepare_failed: '=',
     attached: 'attached',
+    briefed: '=',
     link_lost: '=',
     harness_broken: 'starting kill_harness',
     harness_exited: 'starting start_harness',
@@ -112,6 +116,7 @@ const table: Record<Status, Record<InputType, string>> = {
     prepared: '=',
     prepare_failed: '=',
     attached: '=',
+    briefed: '=',
     link_lost: 'starting',
     harness_broken: 'attached kill_harness',
     harness_exited: 'starting start_harness',
@@ -133,6 +138,7 @@ const table: Record<Status, Record<InputType, string>> = {
     prepared: '=',
     prepare_failed: '=',
     attached: '=',
+    briefed: '=',
     link_lost: '=',
     harness_broken: '=',
     harness_exited: '=',
@@ -154,6 +160,7 @@ const table: Record<Status, Record<InputType, string>> = {
     prepared: '=',
     prepare_failed: '=',
     attached: 'ending send_shutdown',
+    briefed: '=',
     link_lost: '=',
     harness_broken: '=',
     harness_exited: 'resting rest',
@@ -175,6 +182,7 @@ const table: Record<Status, Record<InputType, string>> = {
     prepared: '=',
     prepare_failed: '=',
     attached: '=',
+    briefed: '=',
     link_lost: '=',
     harness_broken: '=',
     harness_exited: '=',
@@ -196,6 +204,7 @@ const table: Record<Status, Record<InputType, string>> = {
     prepared: '=',
     prepare_failed: '=',
     attached: '=',
+    briefed: '=',
     link_lost: '=',
     harness_broken: '=',
     harness_exited: '=',
@@ -217,6 +226,7 @@ const table: Record<Status, Record<InputType, string>> = {
     prepared: '=',
     prepare_failed: '=',
     attached: '=',
+    briefed: '=',
     link_lost: '=',
     harness_broken: '=',
     harness_exited: '=',
@@ -238,6 +248,7 @@ const table: Record<Status, Record<InputType, string>> = {
     prepared: '=',
     prepare_failed: '=',
     attached: '=',
+    briefed: '=',
     link_lost: '=',
     harness_broken: '=',
     harness_exited: '=',
@@ -269,6 +280,18 @@ describe('the life of a session on a host', () => {
       Object.entries(inputs).map(([type, input]) => [type, show(state, stepRunner(state, input, NOW, policy))]),
     );
     expect(row).toEqual(table[state.status]);
+  });
+
+  it('does not go to sleep between an attach and its commands, however long the start took', () => {
+    const impatient = { ...policy, idleMs: 0, silentMs: 0 };
+    const attached = stepRunner(states.starting, inputs.attached, NOW + 60_000, impatient);
+    expect(show(states.starting, attached)).toBe('attached');
+    expect(nextTimerAt(attached.state, impatient)).toBeUndefined();
+    const prompt = { type: 'prompt', prompt_id: 'p', text: 't' } as const;
+    const sent = stepRunner(attached.state, { type: 'command_sent', command: prompt }, NOW + 60_000, impatient);
+    const briefed = stepRunner(sent.state, inputs.briefed, NOW + 60_000, impatient);
+    expect(show(sent.state, briefed)).toBe('=');
+    expect(nextTimerAt(briefed.state, impatient)).toBe(NOW + 60_000 + policy.unprovenMs);
   });
 
   it('starts a dead harness again after a wait, and fails the session when no wait is left', () => {

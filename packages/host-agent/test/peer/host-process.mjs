@@ -8,7 +8,7 @@ const lines = createInterface({ input: process.stdin });
 const { value } = await lines[Symbol.asyncIterator]().next();
 const { connection, claude, ...options } = JSON.parse(value);
 const log = pino({ level: 'warn' }, pino.destination(2));
-const coordinator = await createCoordinator({ connection, log });
+const coordinator = await createCoordinator({ connection, log, leaseMs: 3_000 });
 await startHostAgent({
   ...options,
   coordinator,

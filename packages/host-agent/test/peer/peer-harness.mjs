@@ -148,7 +148,9 @@ function obey(command) {
       closeRun();
       return;
     case 'attend_question':
+      clearTimeout(settle);
       emit({ type: 'notice', level: 'info', code: 'attended', message: String(command.hold_ms > 0) });
+      settle = setTimeout(() => emit({ type: 'harness_idle' }), command.hold_ms);
       return;
     case 'prompt':
       if (state.done.includes(command.prompt_id)) return;

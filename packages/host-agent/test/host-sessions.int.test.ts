@@ -1,14 +1,11 @@
 // The host against the real coordinator on a real PostgreSQL. The far side of the wire is a small
-// peer process, so that faults happen when a test wants them.
+// peer process, so that faults happen when a test wants them. Here: one session's life and what can break in it.
 
-import { spawn } from 'node:child_process';
-import { access, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startHostAgent } from '../src/host-agent.js';
-import { harnesses, isProcessAlive, openStack, type Stack, type TestHost, types } from './host-fixture.js';
+import { assigned, isProcessAlive, openStack, type Stack, said, types, withHost } from './host-fixture.js';
 
 let stack: Stack;
 
@@ -17,29 +14,9 @@ beforeAll(async () => {
 });
 afterAll(() => stack.close());
 
-const said = (events: readonly { type: string }[]): readonly string[] =>
-  events.flatMap((event) => ('text' in event && event.type === 'agent_message' ? [String(event.text)] : []));
-
-/** Only pool processes are left: nothing has a session. */
-async function assigned(host: TestHost): Promise<readonly { pid: number }[]> {
-  return (await harnesses(host.dataDir)).filter((harness) => harness.sessionId !== undefined);
-}
-
-async function withHost(
-  work: (host: TestHost) => Promise<void>,
-  more: Parameters<Stack['startHost']>[0] = {},
-): Promise<void> {
-  const host = await stack.startHost(more);
-  try {
-    await work(host);
-  } finally {
-    await host.agent.close();
-  }
-}
-
 describe('a session on a host', () => {
   it('runs a prompt into the log in order and goes to sleep after the soft time-out', () =>
-    withHost(async (host) => {
+    withHost(stack, async (host) => {
       const { id } = await stack.createSession('hello');
       await stack.untilStatus(id, 'idle');
       expect(types(await stack.events(id))).toEqual([
@@ -59,6 +36,7 @@ describe('a session on a host', () => {
 
   it('leaves no process while a question waits, and the answer goes on', () =>
     withHost(
+      stack,
       async (host) => {
         const { id } = await stack.createSession('ask');
         const asleep = await stack.untilStatus(id, 'idle');
@@ -78,6 +56,7 @@ describe('a session on a host', () => {
 
   it('stays awake while a run is open, however silent', () =>
     withHost(
+      stack,
       async () => {
         const { id } = await stack.createSession('hang');
         await stack.untilEvent(id, 'run_started');
@@ -91,9 +70,10 @@ describe('a session on a host', () => {
 
   it('sleeps when asked and wakes when asked', () =>
     withHost(
+      stack,
       async () => {
         const { id } = await stack.createSession('hello');
-        await stack.untilEvent(id, 'harness_idle');
+        await stack.untilEvent(id, 'run_completed');
         await stack.coordinator.sleep(id);
         await stack.untilStatus(id, 'idle');
         await stack.coordinator.wake(id);
@@ -103,7 +83,7 @@ describe('a session on a host', () => {
     ));
 
   it('shows chunks live without storing them', () =>
-    withHost(async () => {
+    withHost(stack, async () => {
       const { id } = await stack.createSession();
       const chunks: string[] = [];
       const unwatch = stack.coordinator.watchSession(id, {
@@ -119,7 +99,7 @@ describe('a session on a host', () => {
     }));
 
   it('carries a flood in order and completely, and lets the harness forget it', () =>
-    withHost(async (host) => {
+    withHost(stack, async (host) => {
       const { id } = await stack.createSession('flood 4000');
       await stack.untilStatus(id, 'idle', 60_000);
       expect(said(await stack.events(id))).toEqual(Array.from({ length: 4_000 }, (_, n) => String(n)));
@@ -129,6 +109,7 @@ describe('a session on a host', () => {
 
   it('holds a question while somebody answers it', () =>
     withHost(
+      stack,
       async () => {
         const { id } = await stack.createSession('ask');
         await stack.untilStatus(id, 'idle');
@@ -145,7 +126,7 @@ describe('a session on a host', () => {
 
 describe('when things break', () => {
   it('starts a harness that died in a run again, and stores that the run ended', () =>
-    withHost(async () => {
+    withHost(stack, async () => {
       const { id } = await stack.createSession('die');
       await stack.untilEvent(id, 'run_interrupted');
       await stack.prompt(id, 'starts');
@@ -155,6 +136,7 @@ describe('when things break', () => {
 
   it('fails the session after bounded tries, and a new prompt tries again', () =>
     withHost(
+      stack,
       async (host) => {
         const { id } = await stack.createSession('die-before');
         const failed = await stack.untilStatus(id, 'failed');
@@ -168,21 +150,21 @@ describe('when things break', () => {
     ));
 
   it('loses and doubles nothing when the link is cut', () =>
-    withHost(async () => {
+    withHost(stack, async () => {
       const { id } = await stack.createSession('cut');
       await stack.untilEvent(id, 'run_completed');
       expect(said(await stack.events(id))).toEqual(['before', 'between', 'after']);
     }));
 
   it('goes on over the newest link when the harness attaches twice', () =>
-    withHost(async () => {
+    withHost(stack, async () => {
       const { id } = await stack.createSession('twice');
       await stack.untilEvent(id, 'run_completed');
       expect(said(await stack.events(id))).toEqual(['on the new link']);
     }));
 
   it('closes a link that carries nonsense and goes on over the next one', () =>
-    withHost(async () => {
+    withHost(stack, async () => {
       const { id } = await stack.createSession('garbage once');
       await stack.untilEvent(id, 'run_completed');
       expect(said(await stack.events(id))).toEqual(['before', 'after']);
@@ -190,6 +172,7 @@ describe('when things break', () => {
 
   it('gives up on a harness that only sends nonsense', () =>
     withHost(
+      stack,
       async (host) => {
         const { id } = await stack.createSession('garbage always');
         await stack.untilStatus(id, 'failed');
@@ -199,13 +182,13 @@ describe('when things break', () => {
     ));
 
   it('refuses a forged attach and leaves the good link alone', () =>
-    withHost(async () => {
+    withHost(stack, async () => {
       const { id } = await stack.createSession('forge');
       await stack.untilEvent(id, 'run_completed');
     }));
 
   it('kills a harness that does not end when told', () =>
-    withHost(async (host) => {
+    withHost(stack, async (host) => {
       const { id } = await stack.createSession('deaf');
       await stack.untilStatus(id, 'idle');
       expect(await assigned(host)).toEqual([]);
@@ -214,6 +197,7 @@ describe('when things break', () => {
   // Case RES-11.
   it('does work that arrives while a session is put to sleep right after, in one new process', () =>
     withHost(
+      stack,
       async () => {
         const { id } = await stack.createSession('deaf');
         await stack.untilStatus(id, 'evicting');
@@ -227,7 +211,7 @@ describe('when things break', () => {
     ));
 
   it('ends the agent of a harness that was killed, and goes on', () =>
-    withHost(async (host) => {
+    withHost(stack, async (host) => {
       const { id } = await stack.createSession('agent hang');
       const agentPid = Number(said([await stack.untilEvent(id, 'agent_message')])[0]);
       expect(await isProcessAlive(agentPid)).toBe(true);
@@ -239,6 +223,7 @@ describe('when things break', () => {
 
   it('fails a session with the next step when the agent program is missing', () =>
     withHost(
+      stack,
       async () => {
         const { id } = await stack.createSession('hello');
         await stack.untilStatus(id, 'failed');
@@ -253,6 +238,7 @@ describe('when things break', () => {
 
   it('says so when there are no credentials', () =>
     withHost(
+      stack,
       async () => {
         const { id } = await stack.createSession('hello');
         expect(await stack.untilEvent(id, 'session_error')).toMatchObject({ code: 'no_credentials' });
@@ -261,7 +247,7 @@ describe('when things break', () => {
     ));
 
   it('lets go without writing when the lease is gone', () =>
-    withHost(async (host) => {
+    withHost(stack, async (host) => {
       const { id } = await stack.createSession('agent hang');
       const agentPid = Number(said([await stack.untilEvent(id, 'agent_message')])[0]);
       const [harness] = await assigned(host);
@@ -277,6 +263,7 @@ describe('when things break', () => {
 describe('when the database is away for a while', () => {
   it('loses nothing of what the agent did meanwhile and delivers what was accepted', () =>
     withHost(
+      stack,
       async () => {
         const { id } = await stack.createSession('drip 40');
         await stack.until('first words', async () => said(await stack.events(id)).length > 3);
@@ -286,163 +273,6 @@ describe('when the database is away for a while', () => {
         const expected = Array.from({ length: 40 }, (_, n) => String(n));
         expect(said(await stack.events(id))).toEqual([...expected, 'hello']);
         expect(await stack.coordinator.getSession(id)).toMatchObject({ status: 'active', running: false });
-      },
-      { idleMs: 600_000 },
-    ));
-});
-
-describe('many sessions', () => {
-  it('gives the slot of a session that only waits for its soft time-out to one with work', () =>
-    withHost(
-      async () => {
-        const first = await stack.createSession('hello');
-        await stack.untilEvent(first.id, 'harness_idle');
-        const second = await stack.createSession('hello');
-        await stack.untilEvent(second.id, 'run_completed');
-        expect((await stack.coordinator.getSession(first.id))?.status).toBe('idle');
-      },
-      { slots: 1, idleMs: 600_000 },
-    ));
-
-  it('keeps the pool of waiting harnesses constant', () =>
-    withHost(
-      async (host) => {
-        const sessions = await Promise.all(Array.from({ length: 6 }, () => stack.createSession('ask')));
-        for (const { id } of sessions) await stack.untilStatus(id, 'idle', 30_000);
-        await stack.until('refill', async () => (await harnesses(host.dataDir)).length === 2);
-        await sleep(300);
-        expect(await harnesses(host.dataDir)).toHaveLength(2);
-      },
-      { poolSize: 2, slots: 6 },
-    ));
-
-  it('removes the files of a deleted session, awake or asleep, and its processes', () =>
-    withHost(async (host) => {
-      const asleep = await stack.createSession('hello');
-      await stack.untilStatus(asleep.id, 'idle');
-      const awake = await stack.createSession('agent hang');
-      const agentPid = Number(said([await stack.untilEvent(awake.id, 'agent_message')])[0]);
-      for (const { id } of [asleep, awake]) {
-        const folder = join(host.dataDir, 'sessions', id);
-        await access(folder);
-        await stack.coordinator.deleteSession(id);
-        await stack.until('files gone', () =>
-          access(folder).then(
-            () => false,
-            () => true,
-          ),
-        );
-      }
-      expect(await isProcessAlive(agentPid)).toBe(false);
-      const { host_id } = host.agent.info;
-      await stack.until('confirmed', async () => (await stack.coordinator.deletedSessions(host_id)).length === 0);
-    }));
-});
-
-describe('the end of a host', () => {
-  it('puts every session to rest in time when it closes, with open runs interrupted', async () => {
-    const host = await stack.startHost();
-    const running = await stack.createSession('agent hang');
-    const agentPid = Number(said([await stack.untilEvent(running.id, 'agent_message')])[0]);
-    const waiting = await stack.createSession('hello');
-    await stack.untilEvent(waiting.id, 'harness_idle');
-    const pids = (await harnesses(host.dataDir)).map((harness) => harness.pid);
-    const begun = Date.now();
-    await host.agent.close();
-    expect(Date.now() - begun).toBeLessThan(10_000);
-    for (const pid of [...pids, agentPid]) expect(await isProcessAlive(pid)).toBe(false);
-    for (const { id } of [running, waiting]) expect((await stack.coordinator.getSession(id))?.status).toBe('idle');
-    expect(types(await stack.events(running.id))).toContain('run_interrupted');
-    expect(await harnesses(host.dataDir)).toEqual([]);
-  });
-
-  it('lets open runs end first when it drains', async () => {
-    const host = await stack.startHost();
-    const { id } = await stack.createSession('hang');
-    await stack.untilEvent(id, 'run_started');
-    const closing = host.agent.close({ drain: true });
-    await sleep(300);
-    expect(await stack.coordinator.getSession(id)).toMatchObject({ running: true, status: 'active' });
-    await stack.coordinator.interrupt(id, { id: 'local', name: 'you' });
-    await closing;
-    expect(await stack.coordinator.getSession(id)).toMatchObject({ running: false, status: 'idle' });
-  });
-
-  // Case RES-03.
-  it('is followed, without its files, by one that says the context is lost, and the answer still goes out', async () => {
-    const first = await stack.startHost();
-    const { id } = await stack.createSession('ask');
-    await stack.untilStatus(id, 'idle');
-    await first.agent.close();
-    await withHost(async () => {
-      await stack.answer(id, 'toolu_1');
-      await stack.untilEvent(id, 'question_answered');
-      expect(await stack.untilEvent(id, 'session_error')).toMatchObject({ code: 'context_lost' });
-    });
-  });
-
-  it('that was killed is followed by one that ends its orphans and goes on with its sessions', async () => {
-    const folders = await stack.newHost();
-    const options = stack.options(folders);
-    const child = spawn(process.execPath, [fileURLToPath(new URL('./peer/host-process.mjs', import.meta.url))], {
-      stdio: ['pipe', 'pipe', 'inherit'],
-    });
-    const { coordinator: _coordinator, log: _log, resolveClaude: _resolve, ...plain } = options;
-    child.stdin.write(`${JSON.stringify({ ...plain, connection: stack.connection, claude: process.execPath })}\n`);
-    await new Promise((resolve) => child.stdout.once('data', resolve));
-    const { id } = await stack.createSession('agent hang');
-    const agentPid = Number(said([await stack.untilEvent(id, 'agent_message')])[0]);
-    const orphans = (await harnesses(folders.dataDir)).map((harness) => harness.pid);
-    expect(orphans.length).toBeGreaterThan(0);
-    // A process of somebody else whose pid an old record names must be left alone.
-    const stranger = spawn('sleep', ['60']);
-    const { writeHarnessRecord } = await import('../src/process-records.js');
-    await writeHarnessRecord(folders.dataDir, { pid: stranger.pid ?? 0, started: '1' });
-
-    child.kill('SIGKILL');
-    await new Promise((resolve) => child.once('exit', resolve));
-    const again = await startHostAgent(options);
-    for (const pid of [...orphans, agentPid]) expect(await isProcessAlive(pid)).toBe(false);
-    expect(await isProcessAlive(stranger.pid ?? 0)).toBe(true);
-    stranger.kill('SIGKILL');
-    await stack.untilEvent(id, 'run_interrupted');
-    await stack.prompt(id, 'starts');
-    await stack.untilEvent(id, 'run_completed');
-    expect(said(await stack.events(id)).at(-1)).toBe('2');
-    await again.close();
-  });
-});
-
-describe('waking', () => {
-  it('is fast: from the stored answer to the harness having it', () =>
-    withHost(
-      async () => {
-        const times: number[] = [];
-        for (let round = 0; round < 7; round += 1) {
-          const { id } = await stack.createSession('ask');
-          await stack.untilStatus(id, 'idle');
-          // The pool has been filled again and is at rest.
-          await sleep(600);
-          const begun = performance.now();
-          await stack.answer(id, 'toolu_1');
-          await new Promise<void>((resolve) => {
-            const unwatch = stack.coordinator.watchSession(id, {
-              onEvents: () => void check(),
-              onChunk: () => undefined,
-              onDeleted: () => undefined,
-            });
-            async function check(): Promise<void> {
-              if (!types(await stack.events(id)).includes('question_answered')) return;
-              unwatch();
-              resolve();
-            }
-          });
-          times.push(Math.round(performance.now() - begun));
-        }
-        times.sort((a, b) => a - b);
-        console.log(`answer stored → proof in the log, ms: ${times.join(' ')}`);
-        // The target is 80 ms to the harness on an idle machine; this includes the way back and a busy one.
-        expect(times[3]).toBeLessThan(400);
       },
       { idleMs: 600_000 },
     ));
