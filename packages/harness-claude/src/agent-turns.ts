@@ -18,7 +18,7 @@ import { stepQuestion } from './question-core.js';
 import { joinQuestionInputs, parseQuestionInput } from './question-input.js';
 import type { Fire, ParkedCall } from './question-state.js';
 import { stepRun } from './run-core.js';
-import type { TurnResult } from './session-core.js';
+import type { SessionInput, TurnResult } from './session-core.js';
 import type { SessionDraft } from './session-draft.js';
 import { verdictCarried } from './verdict-proof.js';
 
@@ -44,7 +44,9 @@ export function callSeen(draft: SessionDraft, messageId: string, toolCallId: str
 
 export function callResult(draft: SessionDraft, toolCallId: string, isError: boolean, text: string) {
   const { question } = draft.state;
-  const carries = question.status === 'answering' && verdictCarried(question.call, question.verdict, isError, text);
+  const verdict = question.status === 'answering' || question.status === 'held' ? question.verdict : undefined;
+  const carries =
+    question.status !== 'none' && verdict !== undefined && verdictCarried(question.call, verdict, isError, text);
   draft.useQuestion(stepQuestion(question, { type: 'call_result', toolCallId, carries, runId: draft.runId }));
 }
 
@@ -67,7 +69,7 @@ export function tryGate(draft: SessionDraft) {
       return draft.set({ gate: gateDenied(gate, decision.fires) });
     case 'defer': {
       draft.set({ gate: gateFireLost(gate, decision.fire.fireId) });
-      const call = toParkedCall(draft, decision.fire, decision.siblings);
+      const call = toCall(draft, decision.fire, decision.siblings);
       if (!call) return draft.deny(decision.fire.fireId, 'The question has no text that can be shown. Ask it again.');
       const { fireId } = decision.fire;
       return draft.useQuestion(stepQuestion(draft.state.question, { type: 'gate_opened', call, fireId }));
@@ -78,7 +80,7 @@ export function tryGate(draft: SessionDraft) {
 }
 
 /** On the card the questions stand in the message's order. */
-function toParkedCall(draft: SessionDraft, fire: HeldFire, siblings: readonly HeldFire[]): ParkedCall | undefined {
+function toCall(draft: SessionDraft, fire: HeldFire, siblings: readonly HeldFire[]): ParkedCall | undefined {
   const parsed = [...siblings, fire].map((one) => parseQuestionInput(one.input)).filter((one) => one !== undefined);
   if (parsed.length === 0) return undefined;
   const card = joinQuestionInputs(parsed);
@@ -186,15 +188,7 @@ export function parkedFired(draft: SessionDraft, toolCallId: string, fire: Fire)
   draft.useQuestion(stepQuestion(before, { type: 'fired', toolCallId, fire }));
 }
 
-export function permissionAsked(
-  draft: SessionDraft,
-  asked: {
-    readonly requestId: string;
-    readonly toolCallId: string;
-    readonly toolName: string;
-    readonly isQuestion: boolean;
-  },
-) {
+export function permissionAsked(draft: SessionDraft, asked: Extract<SessionInput, { type: 'permission_asked' }>) {
   const { requestId, toolCallId, toolName } = asked;
   if (!asked.isQuestion) return draft.push({ type: 'allow_tool', requestId, toolName });
   const fire: Fire = { fireId: requestId, channel: 'permission' };
@@ -203,11 +197,13 @@ export function permissionAsked(
   if (parked && question.call.toolCallId === toolCallId) return parkedFired(draft, toolCallId, fire);
   const misses = draft.state.hookMisses + 1;
   draft.set({ hookMisses: misses });
-  draft.push({ type: 'reply', fire, reply: { type: 'deny', reason: ASK_AGAIN } });
-  if (misses === 1) {
-    const message = 'A question of the agent came past our hook and could not be kept. The agent is told to ask again.';
-    return draft.notice('warning', 'hook_unhealthy', message, toolCallId);
+  const call = toCall(draft, { fireId: requestId, toolCallId, input: asked.input, denied: false }, []);
+  if (misses === 1 && call && question.status === 'none') {
+    const message = 'A question of the agent came past our hook. It is held open for a while; it cannot wait longer.';
+    draft.notice('warning', 'hook_unhealthy', message, toolCallId);
+    return draft.useQuestion(stepQuestion(question, { type: 'held', call, fire, holdMs: asked.holdMs }));
   }
+  draft.push({ type: 'reply', fire, reply: { type: 'deny', reason: ASK_AGAIN } });
   const message = 'Questions of the agent keep coming past our hook. The run is stopped: check hooks and settings.';
   draft.notice('error', 'hook_unhealthy', message, toolCallId);
   draft.useRuns(stepRun(draft.state.runs, { type: 'interrupt' }));

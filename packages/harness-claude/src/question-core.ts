@@ -1,6 +1,7 @@
 // The life of a question, and of any parked call after it. Pure: state and input in, state and
 // effects out; the shell saves the state before it performs the effects.
 //
+//   none ─held→ held ─(result, hold_ended)→ none, when our hook was passed by
 //   none ─gate_opened→ deferring ─turn_deferred→ parking ─parked→ waiting ⇄ attending
 //                                                          │  verdict     │ verdict
 //                                    denial_owed ←interrupt┤              ▼
@@ -64,6 +65,8 @@ export function stepQuestion(state: QuestionState, input: QuestionInput): Questi
   switch (state.status) {
     case 'none':
       return stepNone(state, input);
+    case 'held':
+      return stepHeld(state, input);
     case 'deferring':
       return stepDeferring(state, input);
     case 'parking':
@@ -88,11 +91,61 @@ function stepNone(state: In<'none'>, input: QuestionInput): QuestionStep {
     const parking: QuestionState = { status: 'parking', call: input.call, route: 'resume', mend: false };
     return go(parking, { type: 'check_marker', call: input.call, mend: false });
   }
+  if (input.type === 'held') {
+    const { call, fire, holdMs } = input;
+    const card: QuestionEffect = { type: 'emit', event: toUserQuestion(call) };
+    return go({ status: 'held', call, fire }, card, { type: 'start_hold', holdMs });
+  }
   if (input.type !== 'gate_opened') return stay(state);
   return go(
     { status: 'deferring', call: input.call, poisoned: false },
     { type: 'reply', fire: { fireId: input.fireId, channel: 'hook' }, reply: { type: 'defer' } },
   );
+}
+
+const WITHDRAWN: Verdict = { type: 'denied', reason: 'withdrawn' };
+
+function stepHeld(state: In<'held'>, input: QuestionInput): QuestionStep {
+  const { call, fire, verdict } = state;
+  const withdraw: QuestionEffect = { type: 'settled_in_run', call, verdict: WITHDRAWN };
+  switch (input.type) {
+    case 'answer':
+    case 'dismiss': {
+      const given = input.type === 'answer' ? toVerdict(input, call) : toDenial(input, call);
+      if (verdict || !given) return stay(state);
+      return go(
+        { ...state, verdict: given },
+        { type: 'reply', fire, reply: { type: 'verdict', call, verdict: given } },
+      );
+    }
+    case 'hold_ended': {
+      if (verdict) return stay(state);
+      const reason = 'The question could not be kept open. Ask it again.';
+      return go(NO_QUESTION, { type: 'reply', fire, reply: { type: 'deny', reason } }, withdraw);
+    }
+    case 'call_result':
+      if (input.toolCallId !== call.toolCallId) return stay(state);
+      if (!verdict) return go(NO_QUESTION, withdraw);
+      if (input.carries) return go(NO_QUESTION, { type: 'settled_in_run', call, verdict });
+      return stay({ status: 'answering', call, verdict, route: 'message', attempts: 0, inDoubt: false });
+    case 'turn_ended':
+    case 'turn_deferred':
+    case 'agent_exited':
+      return endHeld(state);
+    default:
+      return stay(state);
+  }
+}
+
+/** The turn is over without a result of the call: what was decided is still owed. */
+function endHeld({ call, verdict }: In<'held'>): QuestionStep {
+  if (!verdict) return go(NO_QUESTION, { type: 'settled_in_run', call, verdict: WITHDRAWN });
+  const owed: QuestionState = { status: 'answering', call, verdict, route: 'resume', attempts: 0, inDoubt: true };
+  return go(owed, { type: 'check_answer', call, verdict });
+}
+
+function toDenial(input: Extract<QuestionInput, { type: 'dismiss' }>, call: ParkedCall): Verdict | undefined {
+  return input.toolCallId === call.toolCallId ? { type: 'denied', reason: input.reason } : undefined;
 }
 
 function stepDeferring(state: In<'deferring'>, input: QuestionInput): QuestionStep {
@@ -270,6 +323,8 @@ export function recoverQuestion(state: QuestionState): QuestionStep {
       if (state.route === 'message') return stay(state);
       return go({ ...state, inDoubt: true }, { type: 'check_answer', call, verdict });
     }
+    case 'held':
+      return endHeld(state);
     case 'deferring':
       return go(state, { type: 'check_deferred', call: state.call });
     case 'parking':

@@ -35,6 +35,8 @@ export interface Fire {
 
 export type QuestionState =
   | { readonly status: 'none' }
+  /** It came past our hook: held for a while in the running turn, where it cannot be parked. */
+  | { readonly status: 'held'; readonly call: ParkedCall; readonly fire: Fire; readonly verdict?: Verdict }
   | { readonly status: 'deferring'; readonly call: ParkedCall; readonly poisoned: boolean }
   | {
       readonly status: 'parking';
@@ -65,6 +67,8 @@ export type QuestionStatus = QuestionState['status'];
 export type QuestionInput =
   /** The gate chose this call; its hook waits for the defer. */
   | { readonly type: 'gate_opened'; readonly call: ParkedCall; readonly fireId: string }
+  /** A question that cannot be deferred waits for our reply. */
+  | { readonly type: 'held'; readonly call: ParkedCall; readonly fire: Fire; readonly holdMs: number }
   /** The model went on although the call was deferred. */
   | { readonly type: 'narrated' }
   | {
@@ -113,6 +117,8 @@ export type QuestionEffect =
   | { readonly type: 'check_answer'; readonly call: ParkedCall; readonly verdict: Verdict }
   /** The verdict is in the conversation: a run is open that belongs to `promptId` when there is one. */
   | { readonly type: 'delivered'; readonly call: ParkedCall; readonly verdict: Verdict; readonly runId: string }
+  /** The same within the run that asked. */
+  | { readonly type: 'settled_in_run'; readonly call: ParkedCall; readonly verdict: Verdict }
   | { readonly type: 'start_hold'; readonly holdMs: number }
   | { readonly type: 'give_up'; readonly call: ParkedCall };
 
@@ -143,6 +149,8 @@ export function openCall(state: QuestionState): ParkedCall | undefined {
   switch (state.status) {
     case 'parking':
       return state.verdict || state.closedBy !== undefined ? undefined : state.call;
+    case 'held':
+      return state.verdict ? undefined : state.call;
     case 'waiting':
     case 'attending':
       return state.call;

@@ -16,6 +16,8 @@ export interface ReplyDeskParts {
   readonly hooks: () => HookServer | undefined;
   /** A question of the session's, from here on. */
   readonly onQuestion: (toolCallId: string) => void;
+  /** So long a question may be held that cannot be parked. */
+  readonly holdMs: number;
   readonly log: Logger;
 }
 
@@ -28,7 +30,7 @@ export interface ReplyDesk {
   clear(): void;
 }
 
-export function createReplyDesk({ agent, hooks, onQuestion, log }: ReplyDeskParts): ReplyDesk {
+export function createReplyDesk({ agent, hooks, onQuestion, holdMs, log }: ReplyDeskParts): ReplyDesk {
   const inputs = new Map<string, unknown>();
   const take = (id: string): unknown => {
     const input = inputs.get(id);
@@ -62,7 +64,7 @@ export function createReplyDesk({ agent, hooks, onQuestion, log }: ReplyDeskPart
       const isQuestion = toolName === QUESTION_TOOL;
       inputs.set(requestId, input);
       if (isQuestion) onQuestion(toolCallId);
-      return { type: 'permission_asked', requestId, toolCallId, toolName, isQuestion };
+      return { type: 'permission_asked', requestId, toolCallId, toolName, isQuestion, input, holdMs };
     },
     reply(fire, reply) {
       const decision = toHookDecision(reply, take(fire.fireId));

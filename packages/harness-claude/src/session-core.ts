@@ -112,6 +112,9 @@ export type SessionInput =
       readonly toolCallId: string;
       readonly toolName: string;
       readonly isQuestion: boolean;
+      readonly input: unknown;
+      /** So long a question may be held open here. */
+      readonly holdMs: number;
     }
   | { readonly type: 'agent_exited'; readonly reason: string }
   | { readonly type: 'timer'; readonly name: TimerName }

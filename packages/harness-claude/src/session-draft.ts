@@ -74,6 +74,9 @@ export class SessionDraft {
         case 'delivered':
           this.delivered(effect.call, effect.verdict, effect.runId);
           break;
+        case 'settled_in_run':
+          this.consume(effect.call, toProof(effect.call, effect.verdict, effect.call.runId));
+          break;
         case 'give_up':
           this.notice(
             'error',
@@ -172,14 +175,17 @@ export class SessionDraft {
       ...(summary === undefined ? {} : { prompt_summary: summary }),
       ...(promptId === undefined ? {} : { prompt_id: promptId }),
     });
-    const event = toProof(call, verdict, runId);
-    this.emit(event);
-    const consumed = [...this.state.consumed, { toolCallId: call.toolCallId, event }].slice(-CONSUMED_KEPT);
-    this.set({ consumed });
+    this.consume(call, toProof(call, verdict, runId));
     this.push({ type: 'clear_timer', name: 'hook_silent' });
     this.push({ type: 'clear_timer', name: 'hold' });
     const opened = { type: 'open_run', runId, ...(promptId === undefined ? {} : { promptId }) } as const;
     this.useRuns(stepRun(this.state.runs, opened));
+  }
+
+  /** The call is over for good; its last event is kept for redeliveries. */
+  private consume({ toolCallId }: ParkedCall, event: HarnessEvent) {
+    this.emit(event);
+    this.set({ consumed: [...this.state.consumed, { toolCallId, event }].slice(-CONSUMED_KEPT) });
   }
 
   noteQuestionTool(present: boolean) {

@@ -56,6 +56,7 @@ function pumpOnce(draft: SessionDraft): boolean {
       draft.useRuns(stepRun(runs, { type: 'send_next' }));
       return true;
     }
+    case 'held':
     case 'deferring':
     case 'parking':
     case 'waiting':
@@ -80,6 +81,7 @@ function isIdle({ question, runs, agent, settled, paused }: SessionState): boole
       return true;
     case 'answering':
       return paused || question.attempts >= ATTEMPTS_IN_ALL;
+    case 'held':
     case 'deferring':
     case 'parking':
     case 'attending':

@@ -112,6 +112,7 @@ class Session {
       agent: this.agent,
       hooks: () => this.hooks,
       onQuestion: (toolCallId) => this.teller.questionNoted(toolCallId),
+      holdMs: assignment.hold_ms,
       log,
     });
   }

@@ -81,8 +81,24 @@ describe.each(CLI_VERSIONS)('claude %s', (version) => {
     expect(host.all('notice').map((event) => event.code)).toEqual(['permission_policy']);
   });
 
+  it('holds a question that comes past a failing hook open, and takes the answer in the same run', async () => {
+    const host = await sessions.open(version, {
+      harnessEnv: { ENGRAM_HOOK_WAY: 'command' },
+      agentEnv: { NODE_OPTIONS: '--require=/no/such/file' },
+    });
+    host.prompt('[[ASK1]] go');
+    const { tool_call_id: id, run_id } = await host.event('user_question');
+    host.answer(id, { 'Which database?': ['SQLite'] });
+    const answered = await host.event('question_answered');
+    expect(answered.run_id).toBe(run_id);
+    expect((await host.event('run_completed')).ok).toBe(true);
+    expect(timesTold(lastRequest(host), '"SQLite"')).toBe(1);
+    expect(host.all('run_started')).toHaveLength(1);
+  });
+
   it('tells when questions come past a hook that fails, and stops the run at the second', async () => {
     const host = await sessions.open(version, {
+      holdMs: 1500,
       harnessEnv: { ENGRAM_HOOK_WAY: 'command' },
       // The bridge is a node program and dies of this; the agent is not.
       agentEnv: { NODE_OPTIONS: '--require=/no/such/file' },
@@ -91,6 +107,7 @@ describe.each(CLI_VERSIONS)('claude %s', (version) => {
     await host.event('run_interrupted');
     const codes = host.all('notice').map((event) => event.code);
     expect(codes).toEqual(['permission_policy', 'hook_unhealthy', 'hook_unhealthy']);
-    expect(host.all('user_question')).toEqual([]);
+    expect(host.all('user_question')).toHaveLength(1);
+    expect(host.all('question_dismissed')).toMatchObject([{ reason: 'withdrawn' }]);
   });
 });

@@ -28,6 +28,7 @@ type InputName = keyof typeof inputs;
 
 const inputs = {
   gate_opened: { type: 'gate_opened', call: other, fireId: 'g' },
+  held: { type: 'held', call: other, fire, holdMs: 5 },
   narrated: { type: 'narrated' },
   turn_deferred: { type: 'turn_deferred', toolCallId: 'q1', interrupted: false, poisoned: false },
   turn_deferred_interrupted: { type: 'turn_deferred', toolCallId: 'q1', interrupted: true, poisoned: false },
@@ -62,6 +63,7 @@ const inputs = {
 
 const states: Record<QuestionStatus, QuestionState> = {
   none: { status: 'none' },
+  held: { status: 'held', call, fire },
   deferring: { status: 'deferring', call, poisoned: false },
   parking: { status: 'parking', call, route: 'resume', mend: false },
   waiting: { status: 'waiting', call, route: 'resume' },
@@ -71,6 +73,7 @@ const states: Record<QuestionStatus, QuestionState> = {
 };
 
 const none: Cell = ['none'];
+const held: Cell = ['held'];
 const deferring: Cell = ['deferring'];
 const parking: Cell = ['parking'];
 const waiting: Cell = ['waiting'];
@@ -81,6 +84,7 @@ const answering: Cell = ['answering'];
 const table: Record<QuestionStatus, Record<InputName, Cell>> = {
   none: {
     gate_opened: ['deferring', 'reply:defer'],
+    held: ['held', 'emit', 'start_hold'],
     narrated: none,
     turn_deferred: none,
     turn_deferred_interrupted: none,
@@ -112,8 +116,43 @@ const table: Record<QuestionStatus, Record<InputName, Cell>> = {
     unknown_elsewhere: none,
     adopted: ['parking', 'check_marker'],
   },
+  held: {
+    gate_opened: held,
+    held: held,
+    narrated: held,
+    turn_deferred: ['none', 'settled_in_run'],
+    turn_deferred_interrupted: ['none', 'settled_in_run'],
+    turn_deferred_other: ['none', 'settled_in_run'],
+    turn_ended: ['none', 'settled_in_run'],
+    parked: held,
+    parked_dead: held,
+    fired: held,
+    fired_other: held,
+    fire_lost: held,
+    result_carries: ['none', 'settled_in_run'],
+    result_empty: ['none', 'settled_in_run'],
+    result_other: held,
+    message_taken: held,
+    resume_failed: held,
+    agent_exited: ['none', 'settled_in_run'],
+    checked_carries: held,
+    checked_empty: held,
+    answer: ['held', 'reply:verdict'],
+    answer_other: held,
+    dismiss: ['held', 'reply:verdict'],
+    dismiss_interrupted: ['held', 'reply:verdict'],
+    prompt: held,
+    interrupt: held,
+    attend: held,
+    attend_release: held,
+    hold_ended: ['none', 'reply:deny', 'settled_in_run'],
+    closed_elsewhere: held,
+    unknown_elsewhere: held,
+    adopted: held,
+  },
   deferring: {
     gate_opened: ['deferring', 'reply:deny'],
+    held: deferring,
     narrated: deferring,
     turn_deferred: ['parking', 'emit', 'end_agent'],
     turn_deferred_interrupted: ['parking', 'end_agent'],
@@ -147,6 +186,7 @@ const table: Record<QuestionStatus, Record<InputName, Cell>> = {
   },
   parking: {
     gate_opened: parking,
+    held: parking,
     narrated: parking,
     turn_deferred: ['parking', 'end_agent'],
     turn_deferred_interrupted: ['parking', 'end_agent'],
@@ -180,6 +220,7 @@ const table: Record<QuestionStatus, Record<InputName, Cell>> = {
   },
   waiting: {
     gate_opened: waiting,
+    held: waiting,
     narrated: waiting,
     turn_deferred: waiting,
     turn_deferred_interrupted: waiting,
@@ -213,6 +254,7 @@ const table: Record<QuestionStatus, Record<InputName, Cell>> = {
   },
   attending: {
     gate_opened: attending,
+    held: attending,
     narrated: attending,
     turn_deferred: attending,
     turn_deferred_interrupted: attending,
@@ -246,6 +288,7 @@ const table: Record<QuestionStatus, Record<InputName, Cell>> = {
   },
   denial_owed: {
     gate_opened: owed,
+    held: owed,
     narrated: owed,
     turn_deferred: owed,
     turn_deferred_interrupted: owed,
@@ -279,6 +322,7 @@ const table: Record<QuestionStatus, Record<InputName, Cell>> = {
   },
   answering: {
     gate_opened: answering,
+    held: answering,
     narrated: answering,
     turn_deferred: answering,
     turn_deferred_interrupted: answering,
@@ -393,6 +437,16 @@ describe('the question core', () => {
     expect(stepQuestion(state, inputs.parked_dead).state).toMatchObject({ status: 'waiting', route: 'message' });
   });
 
+  it('settles a held question within its run, and owes what the agent did not get', () => {
+    const { state } = stepQuestion(states.held, inputs.answer);
+    expect(openCall(state)).toBeUndefined();
+    expect(stepQuestion(state, inputs.answer).effects).toEqual([]);
+    const settled = stepQuestion(state, inputs.result_carries);
+    expect(settled).toMatchObject({ state: { status: 'none' }, effects: [{ type: 'settled_in_run', verdict }] });
+    expect(stepQuestion(state, inputs.result_empty).state).toMatchObject({ status: 'answering', route: 'message' });
+    expect(stepQuestion(state, inputs.agent_exited).state).toMatchObject({ status: 'answering', inDoubt: true });
+  });
+
   it('comes out of a crash with what it owed', () => {
     const after = (status: QuestionStatus) => {
       const { state, effects } = recoverQuestion(states[status]);
@@ -400,6 +454,7 @@ describe('the question core', () => {
     };
     expect(statuses.map(after)).toEqual([
       ['none'],
+      ['none', 'settled_in_run'],
       ['deferring', 'check_deferred'],
       ['parking', 'check_marker'],
       ['waiting'],
