@@ -113,12 +113,29 @@ function check(session: SimulatedSession, story: Story): void {
   if (!cutOff) expect(new Set(cards).size, 'cards').toBe(story.cards);
 }
 
+function mostOpenCards(session: SimulatedSession): number {
+  const open = new Set<string>();
+  let most = 0;
+  for (const event of session.log) {
+    if (event.type === 'user_question') open.add(event.tool_call_id);
+    if (event.type === 'question_answered' || event.type === 'question_dismissed') open.delete(event.tool_call_id);
+    most = Math.max(most, open.size);
+  }
+  return most;
+}
+
 function checkPromises(session: SimulatedSession): void {
   const owed = session.accepted.flatMap(toWords);
   for (const text of new Set(owed)) {
     const times = session.told.filter((one) => one === text).length;
     expect(times, `told "${text}" in ${JSON.stringify(session.told)}`).toBe(1);
   }
+  expect(
+    [...session.replies.values()].filter((times) => times !== 1),
+    'replies to one fire',
+  ).toEqual([]);
+  expect(session.forgottenFire, 'a hook without a reply').toBeUndefined();
+  expect(mostOpenCards(session), 'open cards at once').toBeLessThanOrEqual(1);
   expect(session.outbox, 'outbox').toEqual([]);
   expect(openCard(session), 'open card').toBeUndefined();
   expect(session.log.at(-1)?.type, 'idle at the end').toBe('harness_idle');

@@ -3,11 +3,11 @@
 // that lives in memory, and start again. Milliseconds instead of minutes; nothing here is a mock of
 // our own code.
 
-import type { HarnessEvent, KnownHarnessCommand, Question } from '@engram/harness-proto';
+import type { HarnessEvent, KnownHarnessCommand } from '@engram/harness-proto';
 import { toDismissalReason } from '../src/answer-text.js';
 import { CLOSED_GATE } from '../src/defer-gate.js';
 import { lineUuid, promptText } from '../src/prompt-line.js';
-import type { ParkedCall, Verdict } from '../src/question-state.js';
+import type { Verdict } from '../src/question-state.js';
 import type { Line } from '../src/run-state.js';
 import {
   NEW_SESSION,
@@ -21,7 +21,6 @@ import {
 
 export class Crash extends Error {}
 
-export const QUESTION: Question = { question: 'Q?', header: 'H', multi_select: false, options: [] };
 export const TOOL_INPUT = {
   questions: [{ question: 'Q?', header: 'H', multiSelect: false, options: [{ label: 'a' }] }],
 };
@@ -56,6 +55,8 @@ export class SimulatedSession {
   readonly told: string[] = [];
   /** Accepted and not proven done. */
   outbox: KnownHarnessCommand[] = [];
+  /** Replies by hook fire, crashes included. */
+  readonly replies = new Map<string, number>();
   readonly accepted: KnownHarnessCommand[] = [];
   points = 0;
   crashes = 0;
@@ -98,6 +99,11 @@ export class SimulatedSession {
       }
       this.run();
     });
+  }
+
+  /** A hook of the living agent that nobody replied to although nothing is left to do. */
+  get forgottenFire(): string | undefined {
+    return this.alive && this.state.question.status !== 'attending' ? this.held?.fireId : undefined;
   }
 
   private guarded(work: () => void) {
@@ -293,6 +299,8 @@ export class SimulatedSession {
 
   private agentGets(effect: Extract<SessionEffect, { type: 'reply' }>) {
     const { held } = this;
+    const { fireId } = effect.fire;
+    this.replies.set(fireId, (this.replies.get(fireId) ?? 0) + 1);
     if (!held || held.fireId !== effect.fire.fireId || this.stdinClosed) return;
     this.held = undefined;
     const { toolCallId } = held;
@@ -360,5 +368,3 @@ function toResult(more: { deferred?: { toolCallId: string; toolName: string } })
     ...more,
   };
 }
-
-export type { ParkedCall };
