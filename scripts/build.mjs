@@ -2,7 +2,7 @@
 // Stale means: the hash of sources and lock file differs from the one stored at the last good build.
 // As a program (`npm run build`) it builds both; --server or --web limits it.
 
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { cacheDir, hashFiles, root, ScriptError } from './repository.mjs';
@@ -73,7 +73,20 @@ export function staleTargets(names = ['server', 'web']) {
   });
 }
 
+function checkWritable() {
+  try {
+    mkdirSync(cacheDir, { recursive: true });
+    accessSync(cacheDir, constants.W_OK);
+  } catch (error) {
+    throw new ScriptError(
+      `The build is stale and ${root} cannot be written by this user (${error.code}).`,
+      'build once as its owner (npm run build), or check it out again as this user',
+    );
+  }
+}
+
 export async function build(names, say = () => {}) {
+  if (names.length > 0) checkWritable();
   for (const name of names) {
     const target = targets[name];
     say(`${target.says} …`);

@@ -28,12 +28,14 @@ export interface ClaudeWishes {
 
 /** Runs `--version`; gives the version, or why there is none. */
 export async function readClaudeVersion(bin: string, path: string): Promise<{ version: string } | { problem: string }> {
-  try {
-    await access(bin, constants.X_OK);
-  } catch (error) {
-    const missing = error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
-    return { problem: missing ? 'there is no such file' : 'it may not be executed' };
-  }
+  // A folder that may not be entered hides what is in it: the same as not there.
+  const is = (mode: number): Promise<boolean> =>
+    access(bin, mode).then(
+      () => true,
+      () => false,
+    );
+  if (!(await is(constants.F_OK))) return { problem: 'there is no such file' };
+  if (!(await is(constants.X_OK))) return { problem: 'it may not be executed' };
   try {
     const env = { PATH: path, HOME: tmpdir(), TERM: 'dumb', DISABLE_AUTOUPDATER: '1' };
     const { stdout } = await run(bin, ['--version'], { env, timeout: VERSION_MS, killSignal: 'SIGKILL' });
