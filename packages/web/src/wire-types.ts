@@ -5,7 +5,6 @@ export type {
   AgentMessageChunk,
   Answers,
   FileChange,
-  FileChanged,
   KnownHarnessEvent,
   PatchHunk,
   PatchKind,
