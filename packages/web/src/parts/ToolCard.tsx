@@ -31,6 +31,12 @@ function Block({ title, text, cutBytes }: { title: string; text: string; cutByte
 export function ToolCard({ row, open, onToggle }: Props) {
   const failed = row.state === 'error';
   const title = toolTitle(row.args);
+  const result =
+    row.result !== undefined && row.result !== '' ? (
+      <Block title={failed ? words.toolError : words.toolResult} text={row.result} cutBytes={row.resultCutBytes} />
+    ) : (
+      row.state !== 'running' && <p className="text-muted text-[12px]">{words.noResult}</p>
+    );
   return (
     <div className={row.ofSubagent ? 'border-line ml-3 border-l pl-2' : undefined}>
       <button
@@ -61,20 +67,14 @@ export function ToolCard({ row, open, onToggle }: Props) {
       </button>
       {open && (
         <div className="border-line my-1 ml-[6px] flex flex-col gap-2 border-l pl-3">
+          {/* What went wrong is read first. */}
+          {failed && result}
           {row.args === undefined || row.args === '' ? (
             <p className="text-muted text-[12px]">{words.noArguments}</p>
           ) : (
             <Block title={words.toolArguments} text={formatArgs(row.args)} cutBytes={row.argsCutBytes} />
           )}
-          {row.result !== undefined && row.result !== '' ? (
-            <Block
-              title={failed ? words.toolError : words.toolResult}
-              text={row.result}
-              cutBytes={row.resultCutBytes}
-            />
-          ) : (
-            row.state !== 'running' && <p className="text-muted text-[12px]">{words.noResult}</p>
-          )}
+          {!failed && result}
         </div>
       )}
     </div>
