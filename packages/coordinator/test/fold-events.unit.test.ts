@@ -17,7 +17,7 @@ const stored = (state: StoredQuestionState): StoredQuestion => ({
   dismiss_reason: null,
 });
 
-type Input = 'user_question' | 'question_answered' | 'question_dismissed' | 'answer_failed';
+type Input = 'user_question' | 'question_answered' | 'question_dismissed' | 'given_up' | 'answer_failed';
 const inputs: Record<Input, Incoming> = {
   user_question: {
     from: 'harness',
@@ -34,6 +34,11 @@ const inputs: Record<Input, Incoming> = {
     seq: 6,
     event: { type: 'question_dismissed', run_id: 'r', tool_call_id: 't', reason: 'x' },
   },
+  given_up: {
+    from: 'harness',
+    seq: 6,
+    event: { type: 'notice', level: 'error', code: 'answer_failed', message: 'm', tool_call_id: 't' },
+  },
   answer_failed: { from: 'host', event: { type: 'answer_failed', tool_call_id: 't', code: 'c', message: 'm' } },
 };
 
@@ -44,42 +49,48 @@ const table: Record<StoredQuestionState | 'never asked', Record<Input, Expected>
     user_question: [['user_question'], 'waiting'],
     question_answered: [['question_answered'], 'answered'],
     question_dismissed: [['question_dismissed'], 'dismissed'],
+    given_up: [['notice']],
     answer_failed: [['answer_failed']],
   },
   waiting: {
     user_question: [[]],
     question_answered: [['question_answered'], 'answered'],
     question_dismissed: [['question_dismissed'], 'dismissed'],
+    given_up: [['notice']],
     answer_failed: [['answer_failed']],
   },
   sent: {
     user_question: [[]],
     question_answered: [['question_answered'], 'answered'],
     question_dismissed: [['answer_failed', 'question_dismissed'], 'dismissed'],
+    given_up: [['answer_failed'], 'failed'],
     answer_failed: [['answer_failed'], 'failed'],
   },
   failed: {
     user_question: [[]],
     question_answered: [['question_answered'], 'answered'],
     question_dismissed: [['question_dismissed'], 'dismissed'],
+    given_up: [['notice']],
     answer_failed: [['answer_failed']],
   },
   answered: {
     user_question: [[]],
     question_answered: [[]],
     question_dismissed: [[]],
+    given_up: [['notice']],
     answer_failed: [[]],
   },
   dismissed: {
     user_question: [[]],
     question_answered: [['question_answered'], 'dismissed'],
     question_dismissed: [[], 'dismissed'],
+    given_up: [['notice']],
     answer_failed: [[]],
   },
 };
 
 const states = ['never asked', 'waiting', 'sent', 'failed', 'answered', 'dismissed'] as const;
-const kindsOf = ['user_question', 'question_answered', 'question_dismissed', 'answer_failed'] as const;
+const kindsOf = ['user_question', 'question_answered', 'question_dismissed', 'given_up', 'answer_failed'] as const;
 
 describe('a question', () => {
   for (const state of states) {

@@ -47,7 +47,7 @@ export function takeAnswer(draft: SessionDraft, toolCallId: string, answers: Ans
     return draft.notice('warning', 'answer_stale', message, toolCallId);
   }
   if (!isUsableAnswer(question.call.questions, answers)) {
-    const message = 'An answer without any content came for draft question. It was not given to the agent.';
+    const message = 'An answer without any content came for this question. It was not given to the agent.';
     return draft.notice('error', 'answer_failed', message, toolCallId);
   }
   draft.set({ paused: false });

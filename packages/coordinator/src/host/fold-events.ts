@@ -2,7 +2,7 @@
 // prove (and so retire), what they do to questions, the open run and the totals. Pure: the facts of
 // the locked session come in, the whole change comes out.
 
-import type { Answers, HarnessEvent, Question, Usage } from '@engram/harness-proto';
+import type { Answers, HarnessEvent, Notice, Question, Usage } from '@engram/harness-proto';
 import { type EventRow, type StorableEvent, toEventRow } from '../event-rows.js';
 import type { Retirement } from '../outbox.js';
 import { cleanText } from '../payload.js';
@@ -54,7 +54,9 @@ export function questionKeys(incoming: readonly Incoming[]): readonly string[] {
   });
 }
 
-const QUESTION_KINDS = new Set(['user_question', 'question_answered', 'question_dismissed', 'answer_failed']);
+const QUESTION_KINDS = new Set(['user_question', 'question_answered', 'question_dismissed', 'answer_failed', 'notice']);
+/** Codes of notices by which a harness tells that an accepted answer did not reach its agent. */
+const UNDELIVERED_NOTICES = new Set(['answer_failed', 'answer_stale']);
 
 export function foldEvents(
   facts: SessionFacts,
@@ -173,9 +175,11 @@ class Fold {
       case 'tool_call_started':
       case 'tool_call_completed':
       case 'file_changed':
-      case 'notice':
       case 'unknown':
         this.#store(event);
+        return;
+      case 'notice':
+        this.#takeNotice(event);
         return;
       case 'agent_message_chunk':
         // Ephemeral: shown live, never part of the log.
@@ -184,6 +188,14 @@ class Fold {
         // A harness linked to a newer release of the event types: kept as it came.
         this.#store(event);
     }
+  }
+
+  /** A harness says with a notice that it gave an answer up: the answer failed, and can be sent again. */
+  #takeNotice(event: Notice): void {
+    const call = event.tool_call_id === undefined ? undefined : cleanText(event.tool_call_id);
+    const gaveUp = UNDELIVERED_NOTICES.has(event.code) && call !== undefined && this.#known.get(call)?.state === 'sent';
+    if (!gaveUp) return this.#store(event);
+    this.takeHostEvent({ type: 'answer_failed', tool_call_id: call, code: 'not_delivered', message: event.message });
   }
 
   /** A call that is known in any state was asked before, or is over already. */
