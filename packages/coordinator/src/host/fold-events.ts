@@ -194,8 +194,9 @@ class Fold {
   #takeNotice(event: Notice): void {
     const call = event.tool_call_id === undefined ? undefined : cleanText(event.tool_call_id);
     const gaveUp = UNDELIVERED_NOTICES.has(event.code) && call !== undefined && this.#known.get(call)?.state === 'sent';
-    if (!gaveUp) return this.#store(event);
-    this.takeHostEvent({ type: 'answer_failed', tool_call_id: call, code: 'not_delivered', message: event.message });
+    if (!gaveUp) this.#store(event);
+    else
+      this.takeHostEvent({ type: 'answer_failed', tool_call_id: call, code: 'not_delivered', message: event.message });
   }
 
   /** A call that is known in any state was asked before, or is over already. */
