@@ -65,7 +65,7 @@ export async function callUrl(
   url: string,
   method: string,
   headers: Record<string, string>,
-  body?: string | Uint8Array,
+  body?: string | Uint8Array<ArrayBuffer>,
 ): Promise<Answered> {
   const response = await fetch(url, { method, headers, redirect: 'manual', ...(body === undefined ? {} : { body }) });
   const text = await response.text();
