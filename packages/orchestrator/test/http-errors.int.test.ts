@@ -15,7 +15,7 @@ afterAll(() => t.close());
 
 const json = { 'content-type': 'application/json' };
 
-async function post(path: string, body: string | Uint8Array, headers: Record<string, string> = json) {
+async function post(path: string, body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = json) {
   return callUrl(`${t.url}${path}`, 'POST', { authorization: `Bearer ${t.token}`, ...headers }, body);
 }
 
