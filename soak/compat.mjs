@@ -6,7 +6,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { PROBES, repositoryRoot } from '@engram/testkit';
-import { DEFAULT_VERSIONS, expectProbe, judge } from './compat-expected.mjs';
+import { DEFAULT_VERSIONS, expectLife, expectProbe, judge } from './compat-expected.mjs';
 import { installAgent } from './install-agent.mjs';
 import { checkLives } from './life-cycle.mjs';
 
@@ -33,7 +33,8 @@ for (const version of versions) {
     const claude = installAgent(version, (line) => say(`  ${line}`));
     if (values.only !== 'lives') for (const probe of PROBES) add(await probed(probe, claude, version));
     if (values.only !== 'probes') {
-      const onLife = ({ name, holds, saw }) => add({ kind: 'life', name, claim: name, expected: true, holds, saw });
+      const onLife = ({ name, holds, saw }) =>
+        add({ kind: 'life', name, claim: name, expected: expectLife(name, version), holds, saw });
       await checkLives({ claude, version, onLife });
     }
   } catch (error) {

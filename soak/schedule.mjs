@@ -8,7 +8,15 @@ export const KINDS = ['one', 'row', 'pair', 'bash', 'bash-first', 'write', 'plai
 export const STACK_FAULTS = ['serve', 'host', 'postgres', 'up', 'all', 'stop', 'harnesses', 'agents', 'stall'];
 
 /** Events at whose sight something is done; all of them come in an ordinary life of a question. */
-const MOMENTS = ['run_started', 'user_question', 'run_completed', 'answer_submitted', 'question_answered'];
+const MOMENTS = [
+  'run_started',
+  'user_question',
+  'run_completed',
+  'answer_submitted',
+  'answer_submitted',
+  'question_answered',
+  'status_changed',
+];
 
 export function planRound(seed, round) {
   const random = createRandom('round', seed, round);
@@ -85,10 +93,15 @@ function planCard(random) {
   ]);
 }
 
-const planMoment = (random) =>
-  random.chance(0.5)
-    ? { on: 'request', nth: random.whole(1, 3), delayMs: random.whole(0, 900) }
-    : { on: random.pick(MOMENTS), nth: random.whole(1, 2), delayMs: random.whole(0, 1200) };
+const planMoment = (random) => {
+  const delayMs = random.chance(0.5) ? random.whole(0, 250) : random.whole(0, 1400);
+  const nth = random.weighted([
+    [7, 1],
+    [3, 2],
+    [1, 3],
+  ]);
+  return random.chance(0.4) ? { on: 'request', nth, delayMs } : { on: random.pick(MOMENTS), nth, delayMs };
+};
 
 function planExtras(random) {
   const extras = [];
@@ -108,8 +121,8 @@ function planFaults(random) {
     const stallMs = random.chance(0.15) ? random.whole(200, 2500) : undefined;
     return { target, at: planMoment(random), ...(stallMs === undefined ? {} : { stallMs }) };
   };
-  if (random.chance(0.45)) faults.push(one());
-  if (random.chance(0.15)) faults.push(one());
+  if (random.chance(0.7)) faults.push(one());
+  if (random.chance(0.3)) faults.push(one());
   return faults;
 }
 
