@@ -39,7 +39,13 @@ const targets = {
   },
   web: {
     says: 'building the web app',
-    inputs: ['package-lock.json', 'tsconfig.base.json', 'packages/web', 'packages/harness-proto/src'],
+    inputs: [
+      'package-lock.json',
+      'tsconfig.base.json',
+      'packages/cli/package.json',
+      'packages/web',
+      'packages/harness-proto/src',
+    ],
     outputs: ['packages/web/dist/index.html'],
     build: () => [
       join(root, 'node_modules/vite/bin/vite.js'),

@@ -9,3 +9,5 @@ export { type ProcessKind, type ProcessRow, readProcessTable } from './process-t
 export { type Engram, type EngramApi, type EngramOptions, type Exit, spawnUp, startEngram } from './start-engram.js';
 export { startTestPostgres, type TestPostgres } from './test-postgres.js';
 export { waitFor } from './wait-for.js';
+export * from './web-scenes.js';
+export { type NewStagedSession, STAGE_OWNER, type StagedSession, startWebStage, type WebStage } from './web-stage.js';

@@ -12,12 +12,16 @@ import { NewSessionDialog } from './parts/NewSessionDialog.js';
 import { SessionList } from './parts/SessionList.js';
 import { SessionView } from './parts/SessionView.js';
 import { SideFooter } from './parts/SideFooter.js';
+import { UndoBar } from './parts/UndoBar.js';
+import { VersionLine } from './parts/VersionLine.js';
 import { CredentialsBanner, EmptyMain } from './parts/Welcome.js';
 import { navigate, useRoute } from './route.js';
 import { countWaiting, groupSessions, isWaiting, pageTitle } from './session-groups.js';
 import { words } from './strings.js';
+import { isUnread, loadSeen, saveSeen, updateSeen } from './unread-marks.js';
 import { useAppKeys } from './use-app-keys.js';
 import { isUnauthenticated, useIsPhone, useRefreshSessions, useServerStatus, useSessions } from './use-server.js';
+import { useUndoableDelete } from './use-undoable-delete.js';
 
 const IS_APPLE = /Mac|iP(hone|ad)/.test(navigator.userAgent);
 
@@ -43,6 +47,9 @@ export function App() {
   const refresh = useRefreshSessions();
   const [dialog, setDialog] = useState<OpenDialog>('none');
   const [changesOpen, setChangesOpen] = useState(false);
+  const [findOpen, setFindOpen] = useState(false);
+  const [seen, setSeen] = useState(loadSeen);
+  const deletion = useUndoableDelete(refresh);
   /** Made a moment ago and not in the list yet. */
   const [created, setCreated] = useState<Session | undefined>();
 
@@ -52,11 +59,21 @@ export function App() {
     if (isListed) setCreated(undefined);
   }, [isListed]);
   const fresh = created === undefined || isListed ? [] : [created];
-  const sessions = [...fresh, ...listed];
+  const sessions = [...fresh, ...listed].filter((session) => !deletion.hidden.has(session.id));
   const ordered = groupSessions(sessions).flatMap((group) => group.sessions);
   const openId = route.name === 'session' ? route.id : undefined;
   const open = sessions.find((session) => session.id === openId);
   useTitleAndBadge(countWaiting(sessions), open?.title);
+
+  useEffect(() => {
+    if (data === undefined) return;
+    // Other tabs of this browser show sessions too: what they saw counts.
+    const next = updateSeen(loadSeen(), data, document.hidden ? undefined : openId);
+    saveSeen(next);
+    setSeen(next);
+  }, [data, openId]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another session is searched anew
+  useEffect(() => setFindOpen(false), [openId]);
 
   function step(by: 1 | -1) {
     const at = ordered.findIndex((session) => session.id === openId);
@@ -77,6 +94,7 @@ export function App() {
     },
     writeMessage: () => document.querySelector<HTMLTextAreaElement>('form textarea')?.focus(),
     toggleChanges: () => setChangesOpen((now) => !now),
+    find: () => setFindOpen(true),
   });
 
   if (isUnauthenticated(error)) return <LoginPage />;
@@ -114,6 +132,7 @@ export function App() {
         sessions={sessions}
         loaded={isFetched}
         selectedId={openId}
+        isUnread={(session) => isUnread(session, seen)}
         onOpened={() => setDialog((now) => (now === 'list' ? 'none' : now))}
       />
       <SideFooter status={status} onHelp={() => setDialog('help')} />
@@ -126,6 +145,7 @@ export function App() {
   return (
     <div className="flex h-dvh flex-col">
       {status !== undefined && listBeside && <CredentialsBanner status={status} onCreated={onCreated} />}
+      {status !== undefined && <VersionLine status={status} />}
       <div className="flex min-h-0 grow">
         {listBeside && (
           <ListPlace className="border-line flex w-[280px] shrink-0 flex-col border-r max-md:w-full max-md:border-r-0">
@@ -149,11 +169,18 @@ export function App() {
               session={open}
               changesOpen={changesOpen}
               onChangesOpen={setChangesOpen}
+              findOpen={findOpen}
+              onFindOpen={setFindOpen}
+              onDelete={() => {
+                deletion.remove(open);
+                navigate({ name: 'home' });
+              }}
               onShowList={phone ? () => setDialog('list') : undefined}
             />
           </ErrorBoundary>
         )}
       </div>
+      <UndoBar deletion={deletion} />
       {dialog === 'list' && (
         <Dialog title={words.sessions} onClose={() => setDialog('none')} className="w-full">
           <div className="-mx-4 -my-3 flex min-h-[60dvh] flex-col">{list}</div>

@@ -27,6 +27,8 @@ interface Call {
   readonly path: string;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Goes out even when the page is being left. */
+  readonly keepalive?: boolean;
 }
 
 async function toError(response: Response): Promise<ApiError> {
@@ -36,13 +38,14 @@ async function toError(response: Response): Promise<ApiError> {
   return new ApiError(response.status, code, typeof detail === 'string' ? detail : code);
 }
 
-async function send({ method, path, body, headers }: Call): Promise<Response> {
+async function send({ method, path, body, headers, keepalive = false }: Call): Promise<Response> {
   let response: Response;
   try {
     response = await fetch(`/api/v1${path}`, {
       method,
       credentials: 'same-origin',
       cache: 'no-store',
+      keepalive,
       signal: AbortSignal.timeout(CALL_TIMEOUT_MS),
       headers: {
         accept: 'application/json',
@@ -121,7 +124,7 @@ export const api = {
     await send({ method: 'PATCH', path: at(id), body: { title } });
   },
   async deleteSession(id: string): Promise<void> {
-    await send({ method: 'DELETE', path: at(id) });
+    await send({ method: 'DELETE', path: at(id), keepalive: true });
   },
 
   async sendPrompt(id: string, text: string, promptId: string): Promise<void> {

@@ -23,6 +23,8 @@ export type StreamItem =
 export interface EventsListener {
   onItems(items: readonly StreamItem[]): void;
   onConnection(state: ConnectionState): void;
+  /** After each read, also one without an event: what came, and the cursor now. */
+  onFrames?(frames: readonly SseFrame[], cursor: number): void;
 }
 
 export interface EventsClientDeps {
@@ -70,6 +72,31 @@ export function toStreamItem(frame: SseFrame, cursor: number): StreamItem | unde
   return event === undefined || event.idx <= cursor ? undefined : { type: 'event', event };
 }
 
+export interface ReadFrames {
+  readonly items: readonly StreamItem[];
+  readonly cursor: number;
+  readonly deleted: boolean;
+}
+
+/** What frames hold that is not known yet, and where the cursor is behind them. */
+export function readFrames(frames: readonly SseFrame[], since: number): ReadFrames {
+  const items: StreamItem[] = [];
+  let cursor = since;
+  let deleted = false;
+  for (const frame of frames) {
+    deleted ||= frame.event === 'session_deleted';
+    const item = toStreamItem(frame, cursor);
+    if (item === undefined) continue;
+    if (item.type === 'event') {
+      cursor = item.event.idx;
+      deleted ||= item.event.event.type === 'session_deleted';
+    }
+    if (item.type === 'lagged') cursor = Math.min(cursor, item.lastEventIdx);
+    items.push(item);
+  }
+  return { items, cursor, deleted };
+}
+
 export function createEventsClient(
   url: string,
   since: number,
@@ -83,21 +110,11 @@ export function createEventsClient(
   let abort: AbortController | undefined;
 
   function take(frames: readonly SseFrame[]): boolean {
-    const items: StreamItem[] = [];
-    let deleted = false;
-    for (const frame of frames) {
-      const item = toStreamItem(frame, cursor);
-      if (item === undefined) continue;
-      if (item.type === 'event') {
-        cursor = item.event.idx;
-        deleted ||= item.event.event.type === 'session_deleted';
-      }
-      if (item.type === 'lagged') cursor = Math.min(cursor, item.lastEventIdx);
-      items.push(item);
-    }
-    if (items.length > 0) listener.onItems(items);
-    if (frames.some((f) => f.event === 'session_deleted')) deleted = true;
-    return deleted;
+    const read = readFrames(frames, cursor);
+    cursor = read.cursor;
+    if (read.items.length > 0) listener.onItems(read.items);
+    listener.onFrames?.(frames, cursor);
+    return read.deleted;
   }
 
   function end(reason: 'deleted' | 'not_found' | 'unauthenticated'): void {

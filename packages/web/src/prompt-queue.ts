@@ -1,7 +1,7 @@
 // Which accepted prompts have not run yet, oldest first. Pure, from the log alone: a prompt leaves
 // the queue by the run it started or by being withdrawn.
 
-import type { LogEvent } from './api-types.js';
+import type { LogEvent, Session } from './api-types.js';
 
 export interface QueuedPrompt {
   readonly promptId: string;
@@ -9,6 +9,21 @@ export interface QueuedPrompt {
   readonly at: string;
   /** The agent's side has it in its own queue: it waits for the run that is open. */
   readonly seen: boolean;
+}
+
+/** An edit's event holds this many characters of the new text at most. */
+const SUMMARY_LENGTH = 200;
+
+/** Where the log holds only the beginning of an edited text, the server's own list has all of it. */
+export function withWholeTexts(
+  queue: readonly QueuedPrompt[],
+  undelivered: Session['undelivered'],
+): readonly QueuedPrompt[] {
+  return queue.map((prompt) => {
+    if (Array.from(prompt.text).length !== SUMMARY_LENGTH) return prompt;
+    const whole = undelivered.find(({ kind, id }) => kind === 'prompt' && id === prompt.promptId)?.text;
+    return whole?.startsWith(prompt.text) === true ? { ...prompt, text: whole } : prompt;
+  });
 }
 
 export function buildPromptQueue(events: readonly LogEvent[]): readonly QueuedPrompt[] {

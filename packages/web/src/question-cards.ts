@@ -106,6 +106,11 @@ export function isClosed(card: QuestionCard): boolean {
   return card.state.status === 'answered' || card.state.status === 'dismissed';
 }
 
+/** Answers are told apart by their question's words; where two are equal, an answer would be for both. */
+export function hasEqualQuestions({ questions }: QuestionCard): boolean {
+  return new Set(questions.map(({ question }) => question)).size < questions.length;
+}
+
 /** Can be answered here and now: its questions are known and nothing closed it. */
 export function isOpen(card: QuestionCard): boolean {
   return card.questions.length > 0 && !isClosed(card);

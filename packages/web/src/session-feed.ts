@@ -4,8 +4,16 @@
 
 import { useEffect, useState, useSyncExternalStore } from 'react';
 import { api } from './api-client.js';
-import { type ConnectionState, createEventsClient, type EventsClient, type StreamItem } from './events-client.js';
+import {
+  type ConnectionState,
+  createEventsClient,
+  type EventsClient,
+  type EventsClientDeps,
+  type EventsListener,
+  type StreamItem,
+} from './events-client.js';
 import { EMPTY_LOG, reduceLog, type SessionLog } from './session-store.js';
+import { browserSharing, createSharedEventsClient } from './shared-events.js';
 
 export interface FeedState {
   readonly log: SessionLog;
@@ -19,6 +27,16 @@ export interface SessionFeed {
   getState(): FeedState;
   retryNow(): void;
 }
+
+const DEPS: EventsClientDeps = {
+  fetch: (url, init) => fetch(url, init),
+  now: () => Date.now(),
+  delay: (task, ms) => {
+    const timer = setTimeout(task, ms);
+    return () => clearTimeout(timer);
+  },
+  random: Math.random,
+};
 
 const KEPT_LOGS = 6;
 const kept = new Map<string, SessionLog>();
@@ -71,20 +89,19 @@ function createSessionFeed(id: string): SessionFeed & { open(): () => void } {
     getState: () => state,
     retryNow: () => client?.retryNow(),
     open() {
-      client = createEventsClient(
-        api.eventsUrl(id),
-        state.log.lastIdx,
-        { onItems, onConnection },
-        {
-          fetch: (url, init) => fetch(url, init),
-          now: () => Date.now(),
-          delay: (task, ms) => {
-            const timer = setTimeout(task, ms);
-            return () => clearTimeout(timer);
-          },
-          random: Math.random,
-        },
-      );
+      const listener: EventsListener = { onItems, onConnection };
+      const sharing = browserSharing();
+      client =
+        sharing === undefined
+          ? createEventsClient(api.eventsUrl(id), state.log.lastIdx, listener, DEPS)
+          : createSharedEventsClient(
+              `engram.events.${id}`,
+              api.eventsUrl(id),
+              state.log.lastIdx,
+              listener,
+              DEPS,
+              sharing,
+            );
       const retry = () => client?.retryNow();
       const onVisible = () => {
         if (!document.hidden) retry();

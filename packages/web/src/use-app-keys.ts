@@ -13,6 +13,7 @@ export interface AppKeys {
   readonly nextWaiting: () => void;
   readonly writeMessage: () => void;
   readonly toggleChanges: () => void;
+  readonly find: () => void;
 }
 
 const PREFIX_MS = 1_000;
@@ -50,6 +51,7 @@ export function useAppKeys(keys: AppKeys): void {
       else if (event.key === 'm') now.writeMessage();
       else if (event.key === 'c') now.toggleChanges();
       else if (event.key === 'e') toggleDiff();
+      else if (event.key === '/') now.find();
       else if (event.key === '?') now.help();
       else return;
       event.preventDefault();

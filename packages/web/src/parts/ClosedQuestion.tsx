@@ -58,10 +58,11 @@ export function ClosedQuestion({ card, owner }: { readonly card: QuestionCard; r
   return (
     <div role="group" aria-label={words.question.asked} className="border-waiting-mark my-1 border-l-2 pl-3">
       {questions.length === 0 && <p className="text-muted">{words.question.unknownQuestion}</p>}
-      {questions.map((question) => {
+      {questions.map((question, at) => {
         const values = answers?.[question.question];
         return (
-          <p key={question.question}>
+          // biome-ignore lint/suspicious/noArrayIndexKey: the questions of a card never move
+          <p key={at}>
             <span className="font-semibold">
               <VisibleText text={question.question} />
             </span>

@@ -13,12 +13,16 @@ export interface ConversationHandle {
   toEnd(): void;
   /** Brings the row into view, opened. */
   showRow(key: string): void;
+  /** Opens or closes every diff. */
+  openChanges(open: boolean): void;
 }
 
 interface Props {
   readonly rows: readonly Row[];
   readonly owner: string;
   readonly caughtUp: boolean;
+  /** The row that a search is at. */
+  readonly found: string | undefined;
   readonly ref: Ref<ConversationHandle>;
 }
 
@@ -35,7 +39,7 @@ function withoutCollapsed(rows: readonly Row[], toggled: ReadonlySet<string>): r
   });
 }
 
-export function Conversation({ rows, owner, caughtUp, ref }: Props) {
+export function Conversation({ rows, owner, caughtUp, found, ref }: Props) {
   const list = useRef<VListHandle>(null);
   const box = useRef<HTMLDivElement>(null);
   const sticky = useRef(true);
@@ -43,6 +47,8 @@ export function Conversation({ rows, owner, caughtUp, ref }: Props) {
   const [newBelow, setNewBelow] = useState(false);
   const shown = withoutCollapsed(rows, toggled);
   const lastKey = shown.at(-1)?.key;
+  const latest = useRef(shown);
+  latest.current = shown;
 
   const toEnd = useCallback(() => {
     sticky.current = true;
@@ -103,7 +109,24 @@ export function Conversation({ rows, owner, caughtUp, ref }: Props) {
         if (run !== undefined) next.delete(run.key);
         return next;
       });
-      requestAnimationFrame(() => list.current?.scrollToIndex(at, { align: 'start' }));
+      // Once the row's run is unfolded, its place among the rows that are shown is known.
+      requestAnimationFrame(() => {
+        const place = latest.current.findIndex((known) => known.key === key);
+        if (place >= 0) list.current?.scrollToIndex(place, { align: 'start' });
+      });
+    },
+    openChanges(open) {
+      sticky.current = false;
+      setToggled((known) => {
+        const next = new Set(known);
+        for (const row of rows) {
+          if (row.kind !== 'change') continue;
+          if (open) next.add(row.key);
+          else next.delete(row.key);
+        }
+        return next;
+      });
+      setTimeout(onScroll, SETTLE_MS);
     },
   }));
 
@@ -128,7 +151,11 @@ export function Conversation({ rows, owner, caughtUp, ref }: Props) {
         }}
       >
         {(row) => (
-          <div key={row.key} className="mx-auto w-full max-w-[calc(76ch+32px)] px-4 max-md:px-3">
+          <div
+            key={row.key}
+            data-found={row.key === found || undefined}
+            className="mx-auto w-full max-w-[calc(76ch+32px)] px-4 max-md:px-3"
+          >
             <ErrorBoundary>
               <ConversationRow row={row} owner={owner} open={toggled.has(row.key)} onToggle={onToggle} />
             </ErrorBoundary>

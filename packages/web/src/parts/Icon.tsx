@@ -5,6 +5,7 @@ const PATHS = {
   bin: 'M3 4.5h10M6.5 4.5V3h3v1.5M4.5 4.5l.6 8.5h5.8l.6-8.5M6.8 7v3.8M9.2 7v3.8',
   list: 'M3 4.5h10M3 8h10M3 11.5h10',
   close: 'M4 4l8 8M12 4l-8 8',
+  find: 'M7 3a4 4 0 1 1 0 8a4 4 0 1 1 0-8M10 10l3.2 3.2',
 } as const;
 
 export function Icon({ name }: { readonly name: keyof typeof PATHS }) {

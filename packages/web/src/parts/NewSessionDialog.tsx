@@ -5,6 +5,7 @@ import { useRef, useState } from 'react';
 import { api, reasonOf, untilStored } from '../api-client.js';
 import type { Session, Workspace } from '../api-types.js';
 import { newId } from '../new-id.js';
+import { keepPrompt, loadPrompts } from '../recent-prompts.js';
 import { words } from '../strings.js';
 import { Dialog } from './Dialog.js';
 
@@ -38,6 +39,7 @@ export function NewSessionDialog({ sessions, defaultPath, onClose, onCreated }: 
   const [model, setModel] = useState('');
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<string | undefined>();
+  const [prompts] = useState(loadPrompts);
   const key = useRef(newId());
 
   function workspace(): Workspace | string {
@@ -60,7 +62,9 @@ export function NewSessionDialog({ sessions, defaultPath, onClose, onCreated }: 
     setError(undefined);
     const body = { prompt, workspace: where, ...(model.trim() === '' ? {} : { model: model.trim() }) };
     try {
-      onCreated(await untilStored(() => api.createSession(body, key.current)));
+      const session = await untilStored(() => api.createSession(body, key.current));
+      keepPrompt(prompt);
+      onCreated(session);
     } catch (cause) {
       // A refused request is over; what is sent next, perhaps changed, is another one.
       key.current = newId();
@@ -92,6 +96,7 @@ export function NewSessionDialog({ sessions, defaultPath, onClose, onCreated }: 
             }}
           />
         </label>
+        {prompt === '' && <Recent title={text.recentPrompts} values={prompts} current="" onPick={setPrompt} />}
         <fieldset>
           <legend className="font-semibold">{text.where}</legend>
           <div className="flex gap-4 py-1">
@@ -118,6 +123,8 @@ export function NewSessionDialog({ sessions, defaultPath, onClose, onCreated }: 
           {kind === 'empty' && <p className="text-muted">{text.emptyHint}</p>}
           {kind !== 'empty' && (
             <Recent
+              title={text.recent}
+              mono
               values={recentWorkspaces(sessions, kind)}
               current={kind === 'path' ? path : url}
               onPick={kind === 'path' ? setPath : setUrl}
@@ -172,10 +179,14 @@ function TextField({ label, value, onChange, placeholder, hint, mono = false }: 
 }
 
 function Recent({
+  title,
+  mono = false,
   values,
   current,
   onPick,
 }: {
+  title: string;
+  mono?: boolean;
   values: readonly string[];
   current: string;
   onPick: (value: string) => void;
@@ -184,13 +195,13 @@ function Recent({
   if (others.length === 0) return null;
   return (
     <div className="pt-2">
-      <span className="text-muted text-[12px]">{text.recent}</span>
-      <ul>
+      <span className="text-muted text-[12px]">{title}</span>
+      <ul aria-label={title}>
         {others.map((value) => (
           <li key={value}>
             <button
               type="button"
-              className="hover:bg-hover w-full truncate rounded px-1 py-0.5 text-left font-mono text-[12.5px]"
+              className={`hover:bg-hover w-full truncate rounded px-1 py-0.5 text-left ${mono ? 'font-mono text-[12.5px]' : ''}`}
               onClick={() => onPick(value)}
             >
               {value}

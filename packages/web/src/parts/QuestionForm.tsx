@@ -14,7 +14,7 @@ import {
   wordAnswers,
 } from '../answer-draft.js';
 import { ApiError, api, reasonOf, untilStored } from '../api-client.js';
-import type { QuestionCard } from '../question-cards.js';
+import { hasEqualQuestions, type QuestionCard } from '../question-cards.js';
 import { words } from '../strings.js';
 import { useCardKeys } from '../use-card-keys.js';
 import { QuestionOptions } from './QuestionOptions.js';
@@ -70,6 +70,7 @@ export function QuestionForm({ sessionId, card, awake, hasKeys, onReplyInWords, 
 
   const question = questions[Math.min(step, questions.length - 1)];
   const part = draft[Math.min(step, questions.length - 1)];
+  const equal = hasEqualQuestions(card);
   const answers = toAnswers(draft, questions);
   const last = step >= questions.length - 1;
   const stepDone = question !== undefined && part !== undefined && isAnswered(part, question);
@@ -93,7 +94,7 @@ export function QuestionForm({ sessionId, card, awake, hasKeys, onReplyInWords, 
   }
 
   async function submit() {
-    if (busy) return;
+    if (busy || equal) return;
     if (!last && stepDone) return setStep(step + 1);
     if (answers === undefined) {
       const missing = questions.findIndex((q, at) => {
@@ -133,7 +134,7 @@ export function QuestionForm({ sessionId, card, awake, hasKeys, onReplyInWords, 
     }
   }
 
-  useCardKeys(hasKeys && !busy, section, {
+  useCardKeys(hasKeys && !busy && !equal, section, {
     question,
     part,
     onPart: (next) => change(step, next),
@@ -158,10 +159,11 @@ export function QuestionForm({ sessionId, card, awake, hasKeys, onReplyInWords, 
         <span className="text-waiting min-w-0 truncate font-semibold">
           <VisibleText text={question.header === '' ? words.groups.waiting : question.header} />
         </span>
-        {questions.length > 1 && (
+        {questions.length > 1 && !equal && (
           <span className="text-muted flex shrink-0 items-center gap-1.5 text-[12px]">
             {questions.map((q, at) => (
-              <span key={q.question} aria-hidden className={at === step ? 'text-text font-semibold' : undefined}>
+              // biome-ignore lint/suspicious/noArrayIndexKey: the questions of a card never move
+              <span key={at} aria-hidden className={at === step ? 'text-text font-semibold' : undefined}>
                 {draft[at] !== undefined && isAnswered(draft[at], q) ? '✓' : '○'}
               </span>
             ))}
@@ -170,31 +172,37 @@ export function QuestionForm({ sessionId, card, awake, hasKeys, onReplyInWords, 
         )}
       </header>
       <div className="scroll-y min-h-0 grow px-1 py-2">
-        <QuestionOptions
-          key={step}
-          question={question}
-          previews={card.previews[step] ?? []}
-          part={part}
-          disabled={busy}
-          onChange={(next) => change(step, next)}
-          onSubmit={() => void submit()}
-        />
+        {equal ? (
+          <EqualQuestions questions={questions} />
+        ) : (
+          <QuestionOptions
+            key={step}
+            question={question}
+            previews={card.previews[step] ?? []}
+            part={part}
+            disabled={busy}
+            onChange={(next) => change(step, next)}
+            onSubmit={() => void submit()}
+          />
+        )}
       </div>
       <footer className="border-line flex flex-wrap items-center gap-2 border-t px-3 py-2">
-        {step > 0 && (
+        {!equal && step > 0 && (
           <button type="button" className="btn" disabled={busy} onClick={() => setStep(step - 1)}>
             {words.question.back}
           </button>
         )}
-        <button
-          type="button"
-          className="btn btn-main"
-          disabled={busy || (last ? answers === undefined : !stepDone)}
-          onClick={() => void submit()}
-        >
-          {!last ? words.question.next : failed ? words.question.sendAgain : words.question.answer}
-          <span aria-hidden>↵</span>
-        </button>
+        {!equal && (
+          <button
+            type="button"
+            className="btn btn-main"
+            disabled={busy || (last ? answers === undefined : !stepDone)}
+            onClick={() => void submit()}
+          >
+            {!last ? words.question.next : failed ? words.question.sendAgain : words.question.answer}
+            <span aria-hidden>↵</span>
+          </button>
+        )}
         <button type="button" className="btn btn-quiet" disabled={busy} onClick={onReplyInWords}>
           {words.question.inWords}
         </button>
@@ -206,6 +214,26 @@ export function QuestionForm({ sessionId, card, awake, hasKeys, onReplyInWords, 
         </span>
       </footer>
     </section>
+  );
+}
+
+/** Shown, not answerable: what was asked and what could be chosen. */
+function EqualQuestions({ questions }: { readonly questions: QuestionCard['questions'] }) {
+  return (
+    <div className="flex flex-col gap-2 px-2">
+      <p>{words.question.equal}</p>
+      {questions.map(({ question, options }, at) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: the questions of a card never move
+        <p key={at}>
+          <span className="font-semibold">
+            <VisibleText text={question} />
+          </span>{' '}
+          <span className="text-muted">
+            <VisibleText text={options.map(({ label }) => label).join(' · ')} />
+          </span>
+        </p>
+      ))}
+    </div>
   );
 }
 

@@ -88,7 +88,8 @@ export function QuestionOptions({ question, previews, part, disabled, onChange, 
       </legend>
       {question.multi_select && <p className="text-muted px-2 pb-1 text-[12px]">{words.question.pickAny}</p>}
       {question.options.map((option, at) => (
-        <div key={option.label}>
+        // biome-ignore lint/suspicious/noArrayIndexKey: the options of a question never move
+        <div key={at}>
           <Choice
             type={type}
             name={name}

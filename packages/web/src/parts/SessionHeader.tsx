@@ -5,7 +5,6 @@ import { api, reasonOf } from '../api-client.js';
 import type { Session } from '../api-types.js';
 import { compactNumber, dollars } from '../format.js';
 import { words } from '../strings.js';
-import { Dialog } from './Dialog.js';
 import { Icon } from './Icon.js';
 import { DEMO_MODEL } from './SessionList.js';
 import { VisibleText } from './VisibleText.js';
@@ -18,7 +17,8 @@ interface Props {
   readonly onToggleChanges: (() => void) | undefined;
   readonly onShowList: (() => void) | undefined;
   readonly onChanged: () => void;
-  readonly onDeleted: () => void;
+  readonly onDelete: () => void;
+  readonly onFind: () => void;
 }
 
 function usageWords({ usage }: Session): string {
@@ -40,9 +40,8 @@ function whereWords({ workspace }: Session): string {
 }
 
 export function SessionHeader(props: Props) {
-  const { session, state, waiting, changesOpen, onToggleChanges, onShowList, onChanged, onDeleted } = props;
+  const { session, state, waiting, changesOpen, onToggleChanges, onShowList, onChanged, onDelete, onFind } = props;
   const [editing, setEditing] = useState<string | undefined>();
-  const [confirming, setConfirming] = useState(false);
   const [error, setError] = useState<string | undefined>();
 
   async function attempt(call: () => Promise<void>, done: () => void) {
@@ -112,6 +111,15 @@ export function SessionHeader(props: Props) {
           <button
             type="button"
             className="btn btn-quiet px-1.5!"
+            aria-label={words.find.open}
+            title={words.find.open}
+            onClick={onFind}
+          >
+            <Icon name="find" />
+          </button>
+          <button
+            type="button"
+            className="btn btn-quiet px-1.5!"
             aria-label={words.header.rename}
             title={words.header.rename}
             onClick={() => setEditing(session.title)}
@@ -123,7 +131,7 @@ export function SessionHeader(props: Props) {
             className="btn btn-quiet px-1.5!"
             aria-label={words.header.delete}
             title={words.header.delete}
-            onClick={() => setConfirming(true)}
+            onClick={onDelete}
           >
             <Icon name="bin" />
           </button>
@@ -146,30 +154,6 @@ export function SessionHeader(props: Props) {
         <p role="alert" className="text-danger text-[12.5px]">
           {error}
         </p>
-      )}
-      {confirming && (
-        <Dialog
-          title={words.header.deleteTitle(session.title === '' ? words.header.untitled : session.title)}
-          onClose={() => setConfirming(false)}
-          className="w-[420px]"
-        >
-          <p>{words.header.deleteText}</p>
-          <div className="flex justify-end gap-2 pt-4">
-            <button type="button" className="btn" onClick={() => setConfirming(false)}>
-              {words.cancel}
-            </button>
-            <button
-              type="button"
-              className="btn btn-danger"
-              onClick={() => {
-                setConfirming(false);
-                void attempt(() => api.deleteSession(session.id), onDeleted);
-              }}
-            >
-              {words.header.deleteConfirm}
-            </button>
-          </div>
-        </Dialog>
       )}
     </header>
   );

@@ -36,10 +36,11 @@ interface Props {
   readonly sessions: readonly Session[];
   readonly loaded: boolean;
   readonly selectedId: string | undefined;
+  readonly isUnread: (session: Session) => boolean;
   readonly onOpened?: () => void;
 }
 
-export function SessionList({ sessions, loaded, selectedId, onOpened }: Props) {
+export function SessionList({ sessions, loaded, selectedId, isUnread, onOpened }: Props) {
   const [filter, setFilter] = useState('');
   const shown = sessions.filter((session) => matches(session, filter));
   const groups = groupSessions(shown);
@@ -77,6 +78,7 @@ export function SessionList({ sessions, loaded, selectedId, onOpened }: Props) {
                   session={session}
                   group={group.name}
                   selected={session.id === selectedId}
+                  unread={isUnread(session)}
                   onOpened={onOpened}
                 />
               ))}
@@ -92,10 +94,11 @@ interface ItemProps {
   readonly session: Session;
   readonly group: GroupName;
   readonly selected: boolean;
+  readonly unread: boolean;
   readonly onOpened: (() => void) | undefined;
 }
 
-function SessionItem({ session, group, selected, onOpened }: ItemProps) {
+function SessionItem({ session, group, selected, unread, onOpened }: ItemProps) {
   const mark = MARKS[group];
   const second = secondLine(session);
   const asked = session.awaiting[0];
@@ -117,10 +120,19 @@ function SessionItem({ session, group, selected, onOpened }: ItemProps) {
         </span>
         <span className="min-w-0 grow">
           <span className="flex items-baseline gap-2">
-            <span className={`min-w-0 grow truncate ${group === 'waiting' ? 'font-semibold' : ''}`}>
+            <span className={`min-w-0 grow truncate ${group === 'waiting' || unread ? 'font-semibold' : ''}`}>
               <VisibleText text={session.title === '' ? words.header.untitled : session.title} />
             </span>
             {session.model === DEMO_MODEL && <span className="chip shrink-0">{words.demo}</span>}
+            {group === 'sleeping' && session.status === 'active' && (
+              <span className="text-muted shrink-0 text-[12px]">{words.status.awake}</span>
+            )}
+            {unread && (
+              <span className="text-accent shrink-0 text-[11px]" title={words.unread}>
+                <span aria-hidden>●</span>
+                <span className="sr-only">{words.unread}</span>
+              </span>
+            )}
             <TimeAgo at={asked?.asked_at ?? session.updated_at} />
           </span>
           {second !== undefined && (

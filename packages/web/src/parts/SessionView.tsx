@@ -4,7 +4,8 @@
 import { useEffect, useMemo, useRef, useState } from 'react';
 import type { Session } from '../api-types.js';
 import { buildStored, withLive } from '../build-messages.js';
-import type { ChangeRow } from '../conversation-rows.js';
+import type { ChangeRow, RunRow } from '../conversation-rows.js';
+import { withWholeTexts } from '../prompt-queue.js';
 import { navigate } from '../route.js';
 import { useSessionFeed } from '../session-feed.js';
 import { isWaiting, statusWords } from '../session-groups.js';
@@ -15,6 +16,7 @@ import { Composer } from './Composer.js';
 import { ConnectionLine } from './ConnectionLine.js';
 import { Conversation, type ConversationHandle } from './Conversation.js';
 import { ErrorBoundary } from './ErrorBoundary.js';
+import { FindBar } from './FindBar.js';
 import { QuestionDock } from './QuestionDock.js';
 import { SessionHeader } from './SessionHeader.js';
 import { DEMO_MODEL } from './SessionList.js';
@@ -24,7 +26,10 @@ interface Props {
   readonly session: Session;
   readonly changesOpen: boolean;
   readonly onChangesOpen: (open: boolean) => void;
+  readonly findOpen: boolean;
+  readonly onFindOpen: (open: boolean) => void;
   readonly onShowList: (() => void) | undefined;
+  readonly onDelete: () => void;
 }
 
 function Gone({ text }: { readonly text: string }) {
@@ -38,7 +43,8 @@ function Gone({ text }: { readonly text: string }) {
   );
 }
 
-export function SessionView({ session, changesOpen, onChangesOpen, onShowList }: Props) {
+export function SessionView(props: Props) {
+  const { session, changesOpen, onChangesOpen, findOpen, onFindOpen, onShowList, onDelete } = props;
   const { log, connection, caughtUp, retryNow } = useSessionFeed(session.id);
   const phone = useIsPhone();
   const refresh = useRefreshSessions();
@@ -47,6 +53,9 @@ export function SessionView({ session, changesOpen, onChangesOpen, onShowList }:
   const stored = useMemo(() => buildStored(log.events), [log.events]);
   const view = useMemo(() => withLive(stored, log.live), [stored, log.live]);
   const changes = useMemo(() => stored.rows.filter((row): row is ChangeRow => row.kind === 'change'), [stored]);
+  const runs = useMemo(() => stored.rows.filter((row): row is RunRow => row.kind === 'run'), [stored]);
+  const queue = useMemo(() => withWholeTexts(view.queue, session.undelivered), [view.queue, session.undelivered]);
+  const [found, setFound] = useState<string | undefined>();
   const [jump, setJump] = useState<string | undefined>();
 
   // The list is asked again when this session's log says that its place in the list changed.
@@ -88,16 +97,27 @@ export function SessionView({ session, changesOpen, onChangesOpen, onShowList }:
           onToggleChanges={phone ? undefined : () => onChangesOpen(!changesOpen)}
           onShowList={onShowList}
           onChanged={refresh}
-          onDeleted={() => {
-            refresh();
-            navigate({ name: 'home' });
-          }}
+          onDelete={onDelete}
+          onFind={() => onFindOpen(!findOpen)}
         />
         {session.model === DEMO_MODEL && (
           <p className="text-muted border-line border-b px-4 py-1 text-[12.5px]">{words.demoBanner}</p>
         )}
         <StoppedLine sessionId={session.id} status={view.status ?? session.status} />
         <ConnectionLine connection={connection} onRetry={retryNow} />
+        {findOpen && (
+          <FindBar
+            rows={view.rows}
+            onFound={(key) => {
+              setFound(key);
+              if (key !== undefined) conversation.current?.showRow(key);
+            }}
+            onClose={() => {
+              setFound(undefined);
+              onFindOpen(false);
+            }}
+          />
+        )}
         {phone && (
           <div role="tablist" className="border-line flex border-b px-2">
             {(['conversation', 'changes'] as const).map((name) => (
@@ -118,6 +138,8 @@ export function SessionView({ session, changesOpen, onChangesOpen, onShowList }:
         {tab === 'changes' ? (
           <ChangesPane
             changes={changes}
+            runs={runs}
+            onOpenAll={undefined}
             onJump={(key) => {
               onChangesOpen(false);
               setJump(key);
@@ -125,7 +147,7 @@ export function SessionView({ session, changesOpen, onChangesOpen, onShowList }:
           />
         ) : (
           <>
-            <Conversation ref={conversation} rows={view.rows} owner={session.owner} caughtUp={caughtUp} />
+            <Conversation ref={conversation} rows={view.rows} owner={session.owner} caughtUp={caughtUp} found={found} />
             <div className="mx-auto flex w-full max-w-[calc(76ch+32px)] shrink-0 flex-col gap-2 px-4 pt-1 pb-2 max-md:px-2">
               <ErrorBoundary>
                 <QuestionDock
@@ -141,7 +163,7 @@ export function SessionView({ session, changesOpen, onChangesOpen, onShowList }:
                 sessionId={session.id}
                 running={view.running}
                 waiting={waiting}
-                queue={view.queue}
+                queue={queue}
                 onSent={() => conversation.current?.toEnd()}
                 field={field}
               />
@@ -151,7 +173,12 @@ export function SessionView({ session, changesOpen, onChangesOpen, onShowList }:
       </main>
       {!phone && changesOpen && (
         <div className="border-line flex w-[clamp(320px,30vw,480px)] shrink-0 flex-col border-l">
-          <ChangesPane changes={changes} onJump={(key) => conversation.current?.showRow(key)} />
+          <ChangesPane
+            changes={changes}
+            runs={runs}
+            onJump={(key) => conversation.current?.showRow(key)}
+            onOpenAll={(open) => conversation.current?.openChanges(open)}
+          />
         </div>
       )}
     </div>
