@@ -91,8 +91,7 @@ describe.each(['2.1.183', '2.1.332'])('with the agent %s', (version) => {
 
   here('a waiting question has no agent and no harness, and its answer reaches the model once', async () => {
     const { id } = await create('[[ASK1]]');
-    await stack.untilEvent(id, 'run_started', 1, SLOW_MS);
-    expect(await agents(claude)).toHaveLength(1);
+    await stack.until('one agent runs', async () => (await agents(claude)).length === 1, SLOW_MS);
     const toolCallId = await waitForQuestion(id);
     expect(await agents(claude)).toEqual([]);
     expect(await assigned()).toEqual([]);
