@@ -154,6 +154,7 @@ function toArgs(settingsPath: string, model: string | undefined, resume: string 
     'stream-json',
     '--verbose',
     '--include-partial-messages',
+    '--replay-user-messages',
     '--permission-prompt-tool',
     'stdio',
     '--permission-mode',

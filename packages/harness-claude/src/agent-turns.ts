@@ -14,8 +14,9 @@ import {
   gateMessageStarted,
   type HeldFire,
 } from './defer-gate.js';
+import { lineUuid } from './prompt-line.js';
 import { stepQuestion } from './question-core.js';
-import { joinQuestionInputs, parseQuestionInput } from './question-input.js';
+import { clashes, joinQuestionInputs, parseQuestionInput } from './question-input.js';
 import type { Fire, ParkedCall } from './question-state.js';
 import { stepRun } from './run-core.js';
 import type { SessionInput, TurnResult } from './session-core.js';
@@ -24,16 +25,31 @@ import { verdictCarried } from './verdict-proof.js';
 
 const ASK_ALONE =
   'The user has not seen this question: the other calls of your message wait for it. Ask it again, alone, when they are done.';
+const ASK_APART =
+  'The user has not seen this question: another one of your message has the same words. Ask it again, alone, after the other is answered.';
 const ASK_AGAIN = 'The question could not be shown to the user. Ask it again.';
 
 export function messageStarted(draft: SessionDraft, messageId: string) {
   const { question, runs, gate } = draft.state;
   const isNew = gate.messageId !== messageId;
-  if (isNew && (question.status === 'deferring' || (question.status === 'answering' && runs.turn.status === 'none'))) {
+  const past =
+    question.status === 'deferring' ||
+    question.status === 'parking' ||
+    (question.status === 'answering' && runs.turn.status === 'none');
+  if (isNew && past) {
     draft.useQuestion(stepQuestion(question, { type: 'narrated' }));
   }
   draft.set({ gate: gateMessageStarted(gate, messageId) });
   draft.turnBegan();
+  if (isNew) draft.awaitLine();
+}
+
+/** The agent begins a turn with this line of ours. */
+export function lineTaken(draft: SessionDraft, uuid: string) {
+  const { turn } = draft.state.runs;
+  if (turn.status !== 'sent' || turn.line.type !== 'verdict' || lineUuid(turn.line) !== uuid) return;
+  draft.push({ type: 'clear_timer', name: 'hook_silent' });
+  draft.useRuns(stepRun(draft.state.runs, { type: 'turn_began', runId: draft.runId }));
 }
 
 export function callSeen(draft: SessionDraft, messageId: string, toolCallId: string, order: CallOrder) {
@@ -64,9 +80,17 @@ export function tryGate(draft: SessionDraft) {
         draft.notice('info', 'question_withdrawn', message, fire.toolCallId);
       }
       return draft.set({ gate: gateDropped(gate, decision.fires) });
-    case 'deny_siblings':
-      for (const fire of decision.fires) draft.deny(fire.fireId, SIBLING_DENIAL);
-      return draft.set({ gate: gateDenied(gate, decision.fires) });
+    case 'deny_siblings': {
+      const { together, apart } = splitSiblings(decision.fires, decision.stays);
+      for (const fire of together) draft.deny(fire.fireId, SIBLING_DENIAL);
+      for (const fire of apart) {
+        draft.deny(fire.fireId, ASK_APART);
+        const message =
+          'The agent asked two different questions with the same words. It is told to ask one of them again afterwards.';
+        draft.notice('info', 'question_withdrawn', message, fire.toolCallId);
+      }
+      return draft.set({ gate: gateDropped(gateDenied(gate, together), apart) });
+    }
     case 'defer': {
       draft.set({ gate: gateFireLost(gate, decision.fire.fireId) });
       const call = toCall(draft, decision.fire, decision.siblings);
@@ -77,6 +101,23 @@ export function tryGate(draft: SessionDraft) {
     default:
       return assertNever(decision);
   }
+}
+
+/** Which questions can stand on the card of the one that stays, and which must be asked again. */
+function splitSiblings(fires: readonly HeldFire[], stays: HeldFire) {
+  const onCard = [parseQuestionInput(stays.input)].filter((one) => one !== undefined);
+  const together: HeldFire[] = [];
+  const apart: HeldFire[] = [];
+  for (const fire of fires) {
+    const parsed = parseQuestionInput(fire.input);
+    if (!parsed || onCard.some((one) => clashes(one, parsed))) {
+      apart.push(fire);
+    } else {
+      onCard.push(parsed);
+      together.push(fire);
+    }
+  }
+  return { together, apart };
 }
 
 /** On the card the questions stand in the message's order. */
@@ -102,6 +143,8 @@ export function turnResult(draft: SessionDraft, result: TurnResult) {
     // The CLI reports on a transcript it mended before it reads our line.
     if (result.empty) return;
     draft.turnBegan();
+    // A turn of its own that a resumed agent made before it read the verdict's line.
+    if (draft.state.runs.turn.status === 'sent') return draft.awaitLine();
   }
   endTurn(draft, result);
 }

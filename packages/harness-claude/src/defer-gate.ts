@@ -55,7 +55,7 @@ export type GateDecision =
   /** Calls behind these questions wait for them. */
   | { readonly type: 'deny_blocking'; readonly fires: readonly HeldFire[] }
   /** These calls' questions travel on the card of the one that stays. */
-  | { readonly type: 'deny_siblings'; readonly fires: readonly HeldFire[] }
+  | { readonly type: 'deny_siblings'; readonly fires: readonly HeldFire[]; readonly stays: HeldFire }
   | { readonly type: 'defer'; readonly fire: HeldFire; readonly siblings: readonly HeldFire[] };
 
 export function gateMessageStarted(gate: Gate, messageId: string): Gate {
@@ -134,7 +134,7 @@ export function decideGate(gate: Gate): GateDecision {
   const settled = gate.calls.every((call) => call.hasResult || fired.has(call.toolCallId));
   if (!settled) return { type: 'wait' };
   const siblings = waiting.slice(0, -1);
-  if (siblings.length > 0) return { type: 'deny_siblings', fires: siblings };
+  if (siblings.length > 0) return { type: 'deny_siblings', fires: siblings, stays: last };
   const others = gate.calls.filter((call) => call.toolCallId !== last.toolCallId);
   if (!others.every((call) => call.hasResult)) return { type: 'wait' };
   return { type: 'defer', fire: last, siblings: known.filter((fire) => fire.denied) };

@@ -62,6 +62,8 @@ function toClosing(input: QuestionInput, call: ParkedCall): string | undefined {
 }
 
 export function stepQuestion(state: QuestionState, input: QuestionInput): QuestionStep {
+  // One open question at most: the model asks again while its first question is not over.
+  if (input.type === 'gate_opened' && state.status !== 'none') return go(state, denyAnother(input.fireId));
   switch (state.status) {
     case 'none':
       return stepNone(state, input);
@@ -82,6 +84,11 @@ export function stepQuestion(state: QuestionState, input: QuestionInput): Questi
     default:
       return assertNever(state);
   }
+}
+
+function denyAnother(fireId: string): QuestionEffect {
+  const reason = 'Your earlier question is still open. Wait for its answer.';
+  return { type: 'reply', fire: { fireId, channel: 'hook' }, reply: { type: 'deny', reason } };
 }
 
 type In<S extends QuestionStatus> = Extract<QuestionState, { status: S }>;
@@ -152,13 +159,6 @@ function stepDeferring(state: In<'deferring'>, input: QuestionInput): QuestionSt
   switch (input.type) {
     case 'narrated':
       return stay({ ...state, poisoned: true });
-    case 'gate_opened':
-      // One open question at most: the model asks again while its first question is being parked.
-      return go(state, {
-        type: 'reply',
-        fire: { fireId: input.fireId, channel: 'hook' },
-        reply: { type: 'deny', reason: 'Your earlier question is still open. Wait for its answer.' },
-      });
     case 'turn_deferred': {
       if (input.toolCallId !== state.call.toolCallId) return stay(NO_QUESTION);
       const poisoned = state.poisoned || input.poisoned;
@@ -168,7 +168,8 @@ function stepDeferring(state: In<'deferring'>, input: QuestionInput): QuestionSt
     }
     case 'call_result':
       // Another hook overruled ours: the call was answered without us and is no question any more.
-      return input.toolCallId === state.call.toolCallId && !state.poisoned ? stay(NO_QUESTION) : stay(state);
+      if (input.toolCallId !== state.call.toolCallId || state.poisoned) return stay(state);
+      return go(NO_QUESTION, { type: 'overruled', call: state.call });
     case 'turn_ended':
       return stay(NO_QUESTION);
     case 'agent_exited':
@@ -186,6 +187,8 @@ function stepParking(state: In<'parking'>, input: QuestionInput): QuestionStep {
     if (closedBy !== undefined) return go({ status: 'denial_owed', call, route, reason: closedBy });
     return go({ status: 'waiting', call, route });
   }
+  // The process had something else to do before it ended: what it said past the question must go.
+  if (input.type === 'narrated') return stay({ ...state, mend: true });
   // Deferred again; or the agent did not say so in time, which the marker decides.
   if (input.type === 'turn_deferred' || input.type === 'hold_ended') return go(state, END_AGENT);
   if (input.type === 'agent_exited') return go(state, { type: 'check_marker', call: state.call, mend: state.mend });

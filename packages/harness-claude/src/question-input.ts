@@ -31,6 +31,17 @@ export function joinQuestionInputs(inputs: readonly QuestionInput[]): QuestionIn
   return toQuestionInput(items.filter(({ question }) => !seen.has(question.question) && seen.add(question.question)));
 }
 
+/** Same text, but not the same choice: one answer, which is found by its text, could not serve both. */
+export function clashes(one: QuestionInput, other: QuestionInput): boolean {
+  return one.questions.some((question) =>
+    other.questions.some((beside) => beside.question === question.question && toChoice(beside) !== toChoice(question)),
+  );
+}
+
+function toChoice({ multi_select, options }: Question): string {
+  return JSON.stringify([multi_select, options.map((option) => option.label)]);
+}
+
 /** The questions as the call itself holds them, for a reply that must give them back. */
 export function rawQuestions(input: unknown): readonly unknown[] {
   const value = asRecord(input)?.questions;

@@ -119,6 +119,8 @@ export type QuestionEffect =
   | { readonly type: 'delivered'; readonly call: ParkedCall; readonly verdict: Verdict; readonly runId: string }
   /** The same within the run that asked. */
   | { readonly type: 'settled_in_run'; readonly call: ParkedCall; readonly verdict: Verdict }
+  /** Another hook's decision beat our defer: the user was not asked. */
+  | { readonly type: 'overruled'; readonly call: ParkedCall }
   | { readonly type: 'start_hold'; readonly holdMs: number }
   | { readonly type: 'give_up'; readonly call: ParkedCall };
 

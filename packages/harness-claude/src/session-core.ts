@@ -8,6 +8,7 @@ import {
   callResult,
   callSeen,
   deferredChecked,
+  lineTaken,
   messageStarted,
   parkedFired,
   permissionAsked,
@@ -84,6 +85,8 @@ export type SessionInput =
   | { readonly type: 'initialized'; readonly claudeSessionId: string; readonly hasQuestionTool: boolean }
   | { readonly type: 'message_started'; readonly messageId: string }
   | { readonly type: 'message_stopped' }
+  /** The agent begins a turn with a line of ours. */
+  | { readonly type: 'line_taken'; readonly uuid: string }
   /** A line of the model's, streamed before or not. */
   | { readonly type: 'message_seen' }
   | {
@@ -200,6 +203,8 @@ function apply(draft: SessionDraft, input: SessionInput) {
       return messageStarted(draft, input.messageId);
     case 'message_seen':
       return draft.turnBegan();
+    case 'line_taken':
+      return lineTaken(draft, input.uuid);
     case 'message_stopped':
       draft.set({ gate: gateMessageStopped(gate) });
       return tryGate(draft);
@@ -250,6 +255,8 @@ function applyTimer(draft: SessionDraft, name: TimerName) {
   const { question, runs, gate } = draft.state;
   switch (name) {
     case 'hook_silent': {
+      // Its file tells whether it has the line; if not, the next agent gets it.
+      if (runs.turn.status === 'sent' && runs.turn.line.type === 'verdict') return draft.endAgent();
       const silent =
         question.status === 'answering' || (question.status === 'attending' && question.fire === undefined);
       return silent && runs.turn.status === 'none'

@@ -13,6 +13,8 @@ import type { SessionEffect, SessionState, SessionStep } from './session-core.js
 import { finishSession } from './session-pump.js';
 
 const CONSUMED_KEPT = 50;
+/** An agent that says nothing for so long has not taken our line. */
+const LINE_SILENCE_MS = 60_000;
 
 export class SessionDraft {
   state: SessionState;
@@ -77,6 +79,11 @@ export class SessionDraft {
         case 'settled_in_run':
           this.consume(effect.call, toProof(effect.call, effect.verdict, effect.call.runId));
           break;
+        case 'overruled': {
+          const message = 'Another hook decided about a question of the agent; it was not put to you.';
+          this.notice('warning', 'question_withdrawn', message, effect.call.toolCallId);
+          break;
+        }
         case 'give_up':
           this.notice(
             'error',
@@ -131,7 +138,19 @@ export class SessionDraft {
   }
 
   turnBegan() {
+    const { question, runs } = this.state;
+    // What the model says past its parked question opens no run.
+    if (question.status === 'parking') return;
+    // A resumed agent may first make a turn of its own: the line's echo says when it is the verdict's.
+    if (runs.turn.status === 'sent' && runs.turn.line.type === 'verdict') return;
     this.useRuns(stepRun(this.state.runs, { type: 'turn_began', runId: this.runId }));
+  }
+
+  /** The watchdog of a verdict's line that is not taken yet starts anew. */
+  awaitLine() {
+    const { turn } = this.state.runs;
+    if (turn.status !== 'sent' || turn.line.type !== 'verdict') return;
+    this.push({ type: 'set_timer', name: 'hook_silent', ms: LINE_SILENCE_MS });
   }
 
   releaseGate(reason: string) {

@@ -31,6 +31,7 @@ function pumpOnce(draft: SessionDraft): boolean {
       }
       if (agent === 'absent') startAgent(draft);
       draft.useRuns(stepRun(runs, { type: 'send_verdict', toolCallId: question.call.toolCallId }));
+      draft.awaitLine();
       return true;
     }
     case 'attending':

@@ -57,6 +57,9 @@ export function toSessionInputs(message: ClaudeMessage, messageId: string): Stre
     }
     case 'user': {
       if (message.parent_tool_use_id !== undefined) return none;
+      if (message.is_replay) {
+        return message.uuid === undefined ? none : { messageId, inputs: [{ type: 'line_taken', uuid: message.uuid }] };
+      }
       const inputs = message.blocks.flatMap((block): SessionInput[] =>
         block.type === 'tool_result'
           ? [{ type: 'call_result', toolCallId: block.tool_use_id, isError: block.is_error, text: block.content }]

@@ -9,6 +9,7 @@ import type { ParkedCall, Verdict } from './question-state.js';
 import {
   hasDeferredMarker,
   hasToolResult,
+  isPoisoned,
   type LineTrace,
   toolResults,
   toolResultText,
@@ -45,7 +46,7 @@ export function createTranscriptChecks(assignment: HarnessAssignment, log: Logge
     async isResumable(id, call, mend) {
       const path = await pathOf(id);
       if (path === undefined) return false;
-      if (mend) {
+      if (mend || isPoisoned(await readTranscript(path), call.toolCallId)) {
         const backup = join(assignment.state_dir, 'transcript-before-mend.jsonl');
         const result = await scrubTranscriptFile(path, call.toolCallId, backup);
         log.info({ toolCallId: call.toolCallId, result: result.ok ? 'mended' : result.reason }, 'transcript mended');

@@ -117,7 +117,7 @@ const table: Record<QuestionStatus, Record<InputName, Cell>> = {
     adopted: ['parking', 'check_marker'],
   },
   held: {
-    gate_opened: held,
+    gate_opened: ['held', 'reply:deny'],
     held: held,
     narrated: held,
     turn_deferred: ['none', 'settled_in_run'],
@@ -163,8 +163,8 @@ const table: Record<QuestionStatus, Record<InputName, Cell>> = {
     fired: deferring,
     fired_other: deferring,
     fire_lost: deferring,
-    result_carries: none,
-    result_empty: none,
+    result_carries: ['none', 'overruled'],
+    result_empty: ['none', 'overruled'],
     result_other: deferring,
     message_taken: deferring,
     resume_failed: deferring,
@@ -185,7 +185,7 @@ const table: Record<QuestionStatus, Record<InputName, Cell>> = {
     adopted: deferring,
   },
   parking: {
-    gate_opened: parking,
+    gate_opened: ['parking', 'reply:deny'],
     held: parking,
     narrated: parking,
     turn_deferred: ['parking', 'end_agent'],
@@ -219,7 +219,7 @@ const table: Record<QuestionStatus, Record<InputName, Cell>> = {
     adopted: parking,
   },
   waiting: {
-    gate_opened: waiting,
+    gate_opened: ['waiting', 'reply:deny'],
     held: waiting,
     narrated: waiting,
     turn_deferred: waiting,
@@ -253,7 +253,7 @@ const table: Record<QuestionStatus, Record<InputName, Cell>> = {
     adopted: waiting,
   },
   attending: {
-    gate_opened: attending,
+    gate_opened: ['attending', 'reply:deny'],
     held: attending,
     narrated: attending,
     turn_deferred: attending,
@@ -287,7 +287,7 @@ const table: Record<QuestionStatus, Record<InputName, Cell>> = {
     adopted: attending,
   },
   denial_owed: {
-    gate_opened: owed,
+    gate_opened: ['denial_owed', 'reply:deny'],
     held: owed,
     narrated: owed,
     turn_deferred: owed,
@@ -321,7 +321,7 @@ const table: Record<QuestionStatus, Record<InputName, Cell>> = {
     adopted: owed,
   },
   answering: {
-    gate_opened: answering,
+    gate_opened: ['answering', 'reply:deny'],
     held: answering,
     narrated: answering,
     turn_deferred: answering,
@@ -394,6 +394,11 @@ describe('the question core', () => {
     const state: QuestionState = { status: 'answering', call, verdict, route: 'message', attempts: 0, inDoubt: false };
     const { effects } = stepQuestion(state, inputs.fired);
     expect(effects).toMatchObject([{ type: 'reply', reply: { type: 'deny' } }]);
+  });
+
+  it('mends the transcript when the agent went on while it was ended', () => {
+    const { state } = stepQuestion(states.parking, inputs.narrated);
+    expect(stepQuestion(state, inputs.agent_exited).effects).toMatchObject([{ type: 'check_marker', mend: true }]);
   });
 
   it('goes by message after some agents that died, and gives up visibly after some more', () => {

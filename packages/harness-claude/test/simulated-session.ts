@@ -68,6 +68,7 @@ export class SimulatedSession {
   private alive = false;
   private stdinClosed = false;
   private busyTurn: string | undefined;
+  private unread: Line | undefined;
   private ids = 0;
   private readonly options: SimulationOptions;
 
@@ -122,6 +123,7 @@ export class SimulatedSession {
   private boot() {
     this.pending = [];
     this.held = undefined;
+    this.unread = undefined;
     this.alive = false;
     this.busyTurn = undefined;
     this.take(recover(this.saved, this.newId()));
@@ -211,6 +213,7 @@ export class SimulatedSession {
         if (!this.alive) throw new Error('an agent that is gone is ended');
         this.alive = false;
         this.held = undefined;
+        this.unread = undefined;
         this.pending.push({ type: 'agent_exited', reason: 'ended' });
         return;
       case 'check_deferred': {
@@ -255,6 +258,11 @@ export class SimulatedSession {
 
   private agentReads(line: Line) {
     const uuid = lineUuid(line);
+    // The resumed call comes first; the line is read when its turn is over.
+    if (this.held?.resumed) {
+      this.unread = line;
+      return;
+    }
     // A line it has already is ignored for ever.
     if (this.transcript.lines.has(uuid)) return;
     // What is in the conversation's file is in every later request.
@@ -264,7 +272,7 @@ export class SimulatedSession {
     this.busyTurn = uuid;
     this.point();
     const messageId = `m-${this.newId()}`;
-    this.pending.push({ type: 'message_started', messageId });
+    this.pending.push({ type: 'message_started', messageId }, { type: 'line_taken', uuid });
     if (text.includes('ASK')) return this.agentAsks(messageId);
     this.agentFinishes();
   }
@@ -329,6 +337,9 @@ export class SimulatedSession {
         this.transcript.results.set(toolCallId, { verdict, trace: 'finished' });
         this.pending.push({ type: 'message_stopped' });
         this.pending.push(toResult({}));
+        const { unread } = this;
+        this.unread = undefined;
+        if (unread) this.agentReads(unread);
       }
     }
   }

@@ -5,6 +5,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
 import {
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -12,6 +13,7 @@ import {
   readFileSync,
   realpathSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
@@ -50,11 +52,25 @@ export interface TestHostOptions {
   readonly holdMs?: number;
   readonly harnessEnv?: Readonly<Record<string, string>>;
   readonly agentEnv?: Readonly<Record<string, string>>;
+  /** See bent-cli.mjs. */
+  readonly bent?: BentCli;
+  /** Names with blanks, quotes and dollars for workspace, hook socket and the harness's own program. */
+  readonly oddPaths?: boolean;
 }
+
+export interface BentCli {
+  readonly earlyStop?: boolean;
+  readonly holdStdinMs?: number;
+  readonly tear?: boolean;
+  readonly without?: readonly string[];
+}
+
+const BENT_CLI = fileURLToPath(new URL('./bent-cli.mjs', import.meta.url));
+const ODD = `it's "odd" $HOME \\ name`;
 
 export class TestHost {
   readonly root = realpathSync(mkdtempSync(join(tmpdir(), 'engram-h-')));
-  readonly workspace = join(this.root, 'work space');
+  readonly workspace: string;
   readonly home = join(this.root, 'home');
   readonly stateDir = join(this.root, 'state');
   readonly sessionId = randomUUID();
@@ -66,6 +82,8 @@ export class TestHost {
   /** Acknowledge what was stored, as a host does. */
   acknowledges = true;
   attaches = 0;
+  /** How the next agent is bent. */
+  bent: BentCli | undefined;
   /** Attaches of an epoch below this are stale. */
   refuseEpoch = 0;
   private readonly secret = randomBytes(32).toString('hex');
@@ -78,6 +96,8 @@ export class TestHost {
 
   constructor(options: TestHostOptions) {
     this.options = options;
+    this.bent = options.bent;
+    this.workspace = join(this.root, options.oddPaths ? ODD : 'work space');
     for (const folder of [this.workspace, this.home, this.stateDir]) mkdirSync(folder, { recursive: true });
   }
 
@@ -92,9 +112,9 @@ export class TestHost {
       state_dir: this.stateDir,
       run_dir: this.root,
       claude_bin: this.options.claudeBin,
-      hook_socket: join(this.root, 'k.sock'),
+      hook_socket: join(this.root, this.options.oddPaths ? `${ODD}.sock` : 'k.sock'),
       launch: {
-        exec_prefix: [],
+        exec_prefix: this.bent ? [process.execPath, BENT_CLI, JSON.stringify(this.bent)] : [],
         env: {
           PATH: process.env.PATH ?? '',
           HOME: this.home,
@@ -128,7 +148,7 @@ export class TestHost {
   }
 
   private spawnHarness(): void {
-    const child = spawn(process.execPath, [MAIN, 'run'], {
+    const child = spawn(process.execPath, [this.program(), 'run'], {
       stdio: ['pipe', 'pipe', 'pipe'],
       env: { PATH: process.env.PATH ?? '', ...this.options.harnessEnv },
     });
@@ -138,6 +158,16 @@ export class TestHost {
     });
     child.stdin.write(`${JSON.stringify(this.assignment)}\n`);
     this.exited = new Promise((resolve) => child.on('exit', (code) => resolve(code)));
+  }
+
+  /** The harness's entry: a copy below a path with odd names when those are asked for. */
+  private program(): string {
+    if (!this.options.oddPaths) return MAIN;
+    const folder = join(this.root, `${ODD} program`);
+    cpSync(join(MAIN, '..'), join(folder, 'dist'), { recursive: true });
+    cpSync(join(MAIN, '../../package.json'), join(folder, 'package.json'));
+    symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+    return join(folder, 'dist/main.js');
   }
 
   private onConnection(socket: Socket): void {
