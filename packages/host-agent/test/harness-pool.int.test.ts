@@ -27,11 +27,12 @@ function open(command: readonly string[], size = 2): HarnessPool {
 describe('the pool of harnesses', () => {
   it('starts the wanted number ahead, writes their pids down and ends them when it closes', async () => {
     const opened = open(['sh', '-c', 'echo ready; exec sleep 60']);
-    await sleep(200);
+    const records = async () =>
+      (await readdir(join(dataDir, 'harnesses')).catch(() => [])).filter((name) => name.endsWith('.json'));
+    for (let waited = 0; (await records()).length < 2 && waited < 10_000; waited += 20) await sleep(20);
     const pids = opened.waiting();
     expect(pids).toHaveLength(2);
-    const records = await readdir(join(dataDir, 'harnesses'));
-    expect(records.sort()).toEqual(pids.map((pid) => `${pid}.json`).sort());
+    expect((await records()).sort()).toEqual(pids.map((pid) => `${pid}.json`).sort());
     await opened.close();
     for (const pid of pids) expect(await isProcessAlive(pid)).toBe(false);
     expect(await readdir(join(dataDir, 'harnesses'))).toEqual([]);
