@@ -33,6 +33,7 @@ class Player {
     this.acts = [];
     this.pending = 0;
     this.prompts = 0;
+    this.cardsSeen = 0;
     this.left = new Set();
     this.problems = [];
     this.finishing = new AbortController();
@@ -67,8 +68,12 @@ class Player {
     this.log = new SessionLog(client, this.path);
     for (const fault of plan.faults) this.run(() => this.playFault(fault), true);
     for (const extra of plan.extras) this.run(() => this.playExtra(extra), true);
-    const settled = await this.untilSettled();
+    let settled = await this.untilSettled();
     this.finishing.abort();
+    if (settled && this.wantsLastWord()) {
+      await this.sayLastWord();
+      settled = await this.untilSettled();
+    }
     const session = await client.send('GET', this.path, undefined, { patienceMs: 20_000 });
     await this.log.read();
     return {
@@ -106,7 +111,6 @@ class Player {
   // ---- the whole of it ---------------------------------------------------------------------
 
   async untilSettled() {
-    let cardsSeen = 0;
     let quietSince = Date.now();
     const over = false;
     let faultsEnded = false;
@@ -117,9 +121,13 @@ class Player {
     const begun = Date.now();
     while (!over) {
       if (await this.log.read()) quietSince = Date.now();
-      for (const card of this.log.cards().slice(cardsSeen)) {
-        const plan = this.plan.cards[cardsSeen] ?? { act: 'answer', wait: { until: 'now', delayMs: 0 }, form: 'label' };
-        cardsSeen += 1;
+      for (const card of this.log.cards().slice(this.cardsSeen)) {
+        const plan = this.plan.cards[this.cardsSeen] ?? {
+          act: 'answer',
+          wait: { until: 'now', delayMs: 0 },
+          form: 'label',
+        };
+        this.cardsSeen += 1;
         this.run(() => this.playCard(card, plan));
       }
       const silent = Date.now() - quietSince;
@@ -139,6 +147,28 @@ class Player {
       await pause(100);
     }
     return true;
+  }
+
+  /**
+   * One more prompt to an agent that slept: its request shows what is left of the conversation on disk.
+   * Not for a question that is left open; for whatever went wrong before, always.
+   */
+  wantsLastWord() {
+    if (this.left.size > 0) return false;
+    const wrong = this.log.events.some(
+      (event) => event.type === 'run_interrupted' || (event.type === 'run_completed' && !event.ok),
+    );
+    return wrong || this.plan.lastWord === true || this.acts.some((act) => act.kind === 'fault');
+  }
+
+  async sayLastWord() {
+    await this.steer('sleep');
+    for (let waited = 0; waited < 20_000; waited += 100) {
+      const session = await this.client.look(this.path);
+      if (session?.status === 'idle') break;
+      await pause(100);
+    }
+    await this.sendPrompt('last word');
   }
 
   /** Resolves with false when the round ends before the moment comes. */

@@ -66,6 +66,7 @@ record({
   commit: commit(),
   counts,
   faults: outcome.faults,
+  seen: outcome.seen,
   seconds: outcome.seconds,
   seconds_per_round: Number((outcome.seconds / outcome.rounds.length).toFixed(2)),
   median_round_ms: took[Math.floor(took.length / 2)],

@@ -52,6 +52,8 @@ export function planRound(seed, round) {
     ),
     extras: planExtras(random),
     faults: planFaults(random),
+    /** One more prompt at the end, after a sleep, although nothing went wrong. */
+    lastWord: random.chance(0.35),
   };
 }
 

@@ -15,7 +15,7 @@ export const CLASSES = ['lost', 'double', 'stuck', 'false', 'swallowed', 'gap', 
 
 /**
  * `claude`: the program's path. `groups`: what is played, see schedule.mjs. `onRound(round, facts)` and
- * `onFault(fault)` hear as it goes. Gives `{rounds, stack, faults, seconds}`.
+ * `onFault(fault)` hear as it goes. Gives `{rounds, stack, faults, seen, seconds}`.
  */
 export async function runSoak({ claude, groups, keep = false, onRound = () => {}, onFault = () => {} }) {
   const begun = Date.now();
@@ -39,6 +39,7 @@ export async function runSoak({ claude, groups, keep = false, onRound = () => {}
   const client = createClient(stage);
   const done = [];
   const faults = {};
+  const seen = {};
   try {
     for (const group of groups) {
       for (const plan of group.rounds) plans.set(plan.tag, plan);
@@ -53,6 +54,7 @@ export async function runSoak({ claude, groups, keep = false, onRound = () => {}
         };
         for (const act of facts.acts)
           if (act.kind === 'fault') count(faults, act.stallMs ? `stall ${act.target}` : act.target);
+        for (const name of eventsIn(facts)) count(seen, name);
         done.push(round);
         if (round.findings.length > 0 || keep) round.kept = await keepFacts(stage, group, facts, round.findings);
         onRound(round, facts);
@@ -62,7 +64,28 @@ export async function runSoak({ claude, groups, keep = false, onRound = () => {}
     await stage.close(keep || stack.length > 0);
     await model.close();
   }
-  return { rounds: done, stack, faults, seconds: Math.round((Date.now() - begun) / 1000), dataDir: stage.dataDir };
+  return {
+    rounds: done,
+    stack,
+    faults,
+    seen,
+    seconds: Math.round((Date.now() - begun) / 1000),
+    dataDir: stage.dataDir,
+  };
+}
+
+/** What a run met, so that one that met nothing is not taken for a good one. */
+function eventsIn({ events, acts }) {
+  const told = events.flatMap(({ type, code, reason, ok }) => {
+    if (type === 'notice' || type === 'session_error') return [`${type} ${code}`];
+    if (type === 'question_dismissed') return [`dismissed ${/^No-time/.test(reason) ? 'by a reason' : reason}`];
+    if (type === 'run_completed') return [ok ? 'run ok' : 'run failed'];
+    const counted = ['prompt_received', 'user_question', 'answer_submitted', 'question_answered', 'answer_failed'];
+    return [...counted, 'run_interrupted'].includes(type) ? [type] : [];
+  });
+  const refused = acts.filter((act) => act.status === 409).map((act) => `409 to ${act.kind}`);
+  const retried = acts.filter((act) => act.tries > 1).map((act) => `${act.kind} sent again`);
+  return [...told, ...refused, ...retried];
 }
 
 function count(counts, name) {
