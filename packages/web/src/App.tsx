@@ -135,6 +135,7 @@ export function App() {
         isUnread={(session) => isUnread(session, seen)}
         onOpened={() => setDialog((now) => (now === 'list' ? 'none' : now))}
       />
+      <UndoBar deletion={deletion} />
       <SideFooter status={status} onHelp={() => setDialog('help')} />
     </>
   );
@@ -180,7 +181,6 @@ export function App() {
           </ErrorBoundary>
         )}
       </div>
-      <UndoBar deletion={deletion} />
       {dialog === 'list' && (
         <Dialog title={words.sessions} onClose={() => setDialog('none')} className="w-full">
           <div className="-mx-4 -my-3 flex min-h-[60dvh] flex-col">{list}</div>

@@ -46,7 +46,7 @@ export const words = {
     connecting: 'Connecting…',
     lost: (seconds: number) => `Connection lost — retrying in ${seconds} s · nothing you sent is lost`,
     retryNow: 'Retry now',
-    listFailed: 'The list cannot be refreshed: the server does not answer.',
+    listFailed: 'The list is not up to date.',
   },
 
   login: {

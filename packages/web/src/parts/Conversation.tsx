@@ -110,9 +110,18 @@ export function Conversation({ rows, owner, caughtUp, found, ref }: Props) {
         return next;
       });
       // Once the row's run is unfolded, its place among the rows that are shown is known.
-      requestAnimationFrame(() => {
+      const go = () => {
         const place = latest.current.findIndex((known) => known.key === key);
         if (place >= 0) list.current?.scrollToIndex(place, { align: 'start' });
+        return list.current?.scrollOffset;
+      };
+      requestAnimationFrame(() => {
+        const from = go();
+        // What was opened has its true height a moment later; whoever scrolled on meanwhile is left alone.
+        setTimeout(() => {
+          const moved = Math.abs((list.current?.scrollOffset ?? 0) - (from ?? 0));
+          if (moved < (list.current?.viewportSize ?? 0)) go();
+        }, SETTLE_MS);
       });
     },
     openChanges(open) {

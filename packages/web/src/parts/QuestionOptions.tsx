@@ -30,7 +30,7 @@ interface ChoiceProps {
 function Choice({ type, name, shortcut, label, description, checked, disabled, onChoose }: ChoiceProps) {
   const id = useId();
   return (
-    <label className="hover:bg-hover has-checked:bg-hover flex items-baseline gap-2 rounded px-2 py-1.5 md:py-1">
+    <label className="hover:bg-hover has-checked:bg-hover flex items-baseline gap-2 rounded px-2 py-2.5 md:py-1">
       <input
         type={type}
         name={name}

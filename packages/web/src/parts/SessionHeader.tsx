@@ -13,6 +13,8 @@ interface Props {
   readonly session: Session;
   readonly state: string;
   readonly waiting: boolean;
+  /** It cannot go on by itself. */
+  readonly stopped: boolean;
   readonly changesOpen: boolean;
   readonly onToggleChanges: (() => void) | undefined;
   readonly onShowList: (() => void) | undefined;
@@ -40,7 +42,8 @@ function whereWords({ workspace }: Session): string {
 }
 
 export function SessionHeader(props: Props) {
-  const { session, state, waiting, changesOpen, onToggleChanges, onShowList, onChanged, onDelete, onFind } = props;
+  const { session, state, waiting, stopped, changesOpen, onToggleChanges, onShowList, onChanged, onDelete, onFind } =
+    props;
   const [editing, setEditing] = useState<string | undefined>();
   const [error, setError] = useState<string | undefined>();
 
@@ -99,14 +102,13 @@ export function SessionHeader(props: Props) {
             <span
               role="status"
               aria-label={words.header.statusLabel}
-              className={`whitespace-nowrap text-[12.5px] ${waiting ? 'text-waiting font-semibold' : 'text-muted'}`}
+              className={`whitespace-nowrap text-[12.5px] ${waiting ? 'text-waiting font-semibold' : stopped ? 'text-danger font-semibold' : 'text-muted'}`}
             >
               {state}
             </span>
             {session.model === DEMO_MODEL && <span className="chip">{words.demo}</span>}
           </span>
         </div>
-        {usage !== '' && <span className="text-muted text-[12px] whitespace-nowrap max-md:hidden">{usage}</span>}
         <span className="flex shrink-0 gap-1">
           <button
             type="button"
@@ -147,8 +149,11 @@ export function SessionHeader(props: Props) {
           )}
         </span>
       </div>
-      <p className="text-muted truncate font-mono text-[12px] max-md:px-1">
-        <VisibleText text={whereWords(session)} />
+      <p className="text-muted flex items-baseline gap-3 text-[12px] max-md:px-1">
+        <span className="min-w-0 grow truncate font-mono">
+          <VisibleText text={whereWords(session)} />
+        </span>
+        {usage !== '' && <span className="whitespace-nowrap">{usage}</span>}
       </p>
       {error !== undefined && (
         <p role="alert" className="text-danger text-[12.5px]">

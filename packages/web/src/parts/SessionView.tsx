@@ -93,6 +93,7 @@ export function SessionView(props: Props) {
           session={session}
           state={state}
           waiting={waiting}
+          stopped={['failed', 'host_lost'].includes(view.status ?? session.status)}
           changesOpen={changesOpen}
           onToggleChanges={phone ? undefined : () => onChangesOpen(!changesOpen)}
           onShowList={onShowList}

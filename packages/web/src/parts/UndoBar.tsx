@@ -10,7 +10,7 @@ export function UndoBar({ deletion }: { readonly deletion: UndoableDelete }) {
   return (
     <div
       role="status"
-      className="border-strong bg-raised arrives fixed bottom-3 left-3 z-10 flex max-w-[calc(100vw-24px)] items-center gap-3 rounded-[6px] border px-3 py-2"
+      className="border-line bg-raised arrives flex shrink-0 items-center justify-between gap-3 border-t px-3 py-2"
     >
       {pending === undefined ? (
         <span className="text-danger">{words.deleteFailed(error ?? '')}</span>
