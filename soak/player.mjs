@@ -1,7 +1,8 @@
 // Plays one round: a person at a client and, where the plan says so, the hand that kills this session's
 // processes. Gives facts; judges nothing (check.mjs does).
 
-import { labelsOf, promptKey, promptText, questionKeyOf, roundMark } from './scenarios.mjs';
+import { Person } from './person.mjs';
+import { promptKey, promptText, roundMark } from './scenarios.mjs';
 import { SessionLog } from './session-log.mjs';
 import { HOLD_MS, pause } from './stage.mjs';
 
@@ -27,12 +28,11 @@ export async function playRound(parts) {
   return new Player(parts).play();
 }
 
-class Player {
+class Player extends Person {
   constructor(parts) {
+    super();
     Object.assign(this, parts);
-    this.acts = [];
     this.pending = 0;
-    this.prompts = 0;
     this.cardsSeen = 0;
     this.left = new Set();
     this.problems = [];
@@ -92,10 +92,6 @@ class Player {
         .map((entry) => ({ ...entry, arg: this.promptOf.get(entry.n) })),
       problems: this.problems,
     };
-  }
-
-  note(act) {
-    this.acts.push({ at: Date.now(), ...act });
   }
 
   /** `waits`: it stands at a moment that may never come, and holds nobody up. */
@@ -304,57 +300,5 @@ class Player {
     });
     while (!down && !over && this.log.isOpen(card.tool_call_id)) await pause(20);
     stop();
-  }
-
-  // ---- what is sent -----------------------------------------------------------------------
-
-  /** `hand`: a or b for two people who say different things, `late` for who comes when it is over. */
-  async answer(card, form, hand) {
-    const answers = {};
-    const tokens = [];
-    for (const { question, multi_select } of card.questions) {
-      const key = questionKeyOf(question);
-      const labels = labelsOf(key);
-      const values =
-        form === 'words'
-          ? [`Words-${hand}-${key}-end, "as they are"`]
-          : form === 'labels' && multi_select
-            ? [labels[0], labels[2]]
-            : [labels[hand === 'a' ? 0 : 1]];
-      answers[question] = values;
-      tokens.push(...values.map((value) => (form === 'words' ? `Words-${hand}-${key}-end` : value)));
-    }
-    const call = card.tool_call_id;
-    const { status, body, tries } = await this.client.send('POST', `${this.path}/answers`, {
-      tool_call_id: call,
-      answers,
-    });
-    this.note({ kind: 'answer', hand, call, tokens, answers, status, code: body?.code, tries });
-  }
-
-  async dismiss(card, withReason) {
-    const call = card.tool_call_id;
-    const reason = withReason ? `No-time-${questionKeyOf(card.questions[0].question)}-now` : undefined;
-    const body = reason === undefined ? {} : { reason };
-    const { status, body: reply } = await this.client.send('POST', `${this.path}/questions/${call}/dismiss`, body);
-    this.note({ kind: 'dismiss', call, reason, status, code: reply?.code });
-  }
-
-  async sendPrompt(why) {
-    const number = ++this.prompts;
-    const key = promptKey(this.plan.tag, number);
-    const body = { text: promptText(key), prompt_id: `prompt-${key}-${this.id}` };
-    const { status, tries } = await this.client.send('POST', `${this.path}/prompts`, body);
-    this.note({ kind: 'prompt', why, key, status, tries });
-  }
-
-  async interrupt() {
-    const { status } = await this.client.send('POST', `${this.path}/interrupt`);
-    this.note({ kind: 'interrupt', status });
-  }
-
-  async steer(verb) {
-    const { status } = await this.client.send('POST', `${this.path}/${verb}`);
-    this.note({ kind: verb, status });
   }
 }

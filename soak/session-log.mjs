@@ -51,12 +51,17 @@ export class SessionLog {
     const closed = new Set();
     const ran = new Set();
     let running = false;
+    let denial = false;
     for (const event of this.events) {
       if (event.type === 'question_answered' || event.type === 'question_dismissed') closed.add(event.tool_call_id);
       if (event.type === 'run_started') {
         running = true;
+        denial = false;
         if (event.prompt_id !== undefined) ran.add(event.prompt_id);
       }
+      // A dismissal wakes the agent, whose run then shows that it heard of it; an interrupt wakes nobody.
+      if (event.type === 'question_dismissed' && event.by !== undefined && event.reason !== 'interrupted')
+        denial = true;
       if (event.type === 'prompt_dequeued') ran.add(event.prompt_id);
       if (['run_completed', 'run_interrupted', 'harness_idle'].includes(event.type)) running = false;
     }
@@ -64,6 +69,6 @@ export class SessionLog {
     const open = this.cards().filter((card) => !closed.has(card.tool_call_id));
     const leftOpen = open.every((card) => left.has(card.tool_call_id));
     // A prompt may wait behind a question that nobody answers.
-    return !running && leftOpen && (!owed || open.length > 0);
+    return !running && !denial && leftOpen && (!owed || open.length > 0);
   }
 }
