@@ -32,6 +32,8 @@ export interface AgentRunnerOptions {
 export interface AgentRunner {
   /** What the hooks of the present agent must show. */
   readonly token: string;
+  /** Finds out what a start needs, so that the start itself waits for nothing. */
+  prepare(): void;
   start(resume: string | undefined): void;
   writePrompt(uuid: string, text: string): void;
   interrupt(): void;
@@ -46,31 +48,49 @@ export function createAgentRunner(options: AgentRunnerOptions): AgentRunner {
   let claude: ClaudeProcess | undefined;
   let state: 'absent' | 'starting' | 'live' | 'ending' = 'absent';
   let token = '';
+  let version: string | undefined;
+  let settingsFor: string | undefined;
   /** Lines written before the process is there. */
   let early: string[] = [];
 
   const exited = (exit: AgentExit) => {
     claude = undefined;
     state = 'absent';
+    // The next one may be another: programs are replaced between two starts.
+    version = undefined;
     early = [];
     log.info({ code: exit.code, signal: exit.signal, leftovers: exit.leftovers }, 'agent exited');
     options.onExit(exit);
   };
 
-  const launch = async (resume: string | undefined): Promise<void> => {
-    const { claude_bin: bin, launch, state_dir: stateDir } = assignment;
-    const version = await claudeVersion(bin, launch.env, stateDir);
-    // Ended before it began.
-    if (state !== 'starting') return exited({ code: 0, signal: null, stderrTail: '', leftovers: false });
-    token = randomBytes(24).toString('hex');
-    const http = options.hookWay === 'auto' && hasHttpHooks(version);
-    const settingsPath = join(stateDir, 'settings.json');
+  const settingsPath = join(assignment.state_dir, 'settings.json');
+
+  /** The same for every agent of this harness: written once. Says whether hooks go over http. */
+  const provideSettings = (of: string): boolean => {
+    const http = options.hookWay === 'auto' && hasHttpHooks(of);
+    if (settingsFor === of) return http;
     writeSettings(
       settingsPath,
       http
         ? { type: 'http', port: options.hookPort() }
         : { type: 'command', argv: [...options.bridgeArgv, assignment.hook_socket] },
     );
+    settingsFor = of;
+    return http;
+  };
+
+  const askVersion = async (): Promise<string> => {
+    version = await claudeVersion(assignment.claude_bin, assignment.launch.env, assignment.state_dir);
+    return version;
+  };
+
+  const launch = async (resume: string | undefined): Promise<void> => {
+    const { claude_bin: bin, launch, state_dir: stateDir } = assignment;
+    const present = version ?? (await askVersion());
+    // Ended before it began.
+    if (state !== 'starting') return exited({ code: 0, signal: null, stderrTail: '', leftovers: false });
+    token = randomBytes(24).toString('hex');
+    const http = provideSettings(present);
     const stream = createClaudeStream();
     claude = startClaude(
       {
@@ -90,7 +110,7 @@ export function createAgentRunner(options: AgentRunnerOptions): AgentRunner {
     );
     state = 'live';
     log.info(
-      { pid: claude.pid, version, resumed: resume !== undefined, hooks: http ? 'http' : 'command' },
+      { pid: claude.pid, version: present, resumed: resume !== undefined, hooks: http ? 'http' : 'command' },
       'agent started',
     );
     for (const line of early) claude.write(line);
@@ -115,6 +135,9 @@ export function createAgentRunner(options: AgentRunnerOptions): AgentRunner {
   return {
     get token() {
       return token;
+    },
+    prepare() {
+      askVersion().then(provideSettings, (error: unknown) => log.warn({ err: error }, 'agent cannot be looked at'));
     },
     start(resume) {
       if (state !== 'absent') throw new HarnessError('agent_still_there', 'an agent of this session still runs');

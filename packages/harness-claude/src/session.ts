@@ -125,6 +125,7 @@ class Session {
       onFire: (request) => this.onFire(request),
       onLost: (fireId) => this.dispatch({ type: 'fire_lost', fireId }),
     });
+    this.agent.prepare();
     const known = this.state.claudeSessionId ?? assignment.claude_session_id;
     const restored = known === undefined ? this.state : { ...this.state, claudeSessionId: known };
     this.take(recover(restored, newRunId()));
@@ -170,12 +171,15 @@ class Session {
     const before = this.state;
     this.state = state;
     const events = effects.flatMap((effect) => (effect.type === 'emit' ? [effect.event] : []));
+    // A resumed agent does nothing before its hook has our reply: it may start while its answer is saved.
+    const ahead = effects.find((effect) => effect.type === 'start_agent' && resumesParkedCall(state));
+    if (ahead) this.perform(ahead);
     const change = toChange(this.saved, state);
     const numbered = this.journal.append(events, change === 'none' ? undefined : state, change === 'vital');
     if (change !== 'none') this.saved = state;
     logChange(this.log, before, state);
     this.link?.sendStored(numbered);
-    for (const effect of effects) this.perform(effect);
+    for (const effect of effects) if (effect !== ahead) this.perform(effect);
     this.tryEnd();
   }
 
@@ -345,6 +349,10 @@ class Session {
     this.journal.close();
     this.options.onEnd(end);
   }
+}
+
+function resumesParkedCall({ question }: SessionState): boolean {
+  return question.status === 'attending' || (question.status === 'answering' && question.route === 'resume');
 }
 
 function newRunId(): string {
