@@ -26,6 +26,7 @@ import {
   toUserQuestion,
   type Verdict,
 } from './question-state.js';
+import { afterClosing, toClosing, toVerdict } from './verdict-of-input.js';
 
 const END_AGENT: QuestionEffect = { type: 'end_agent' };
 const stay = (state: QuestionState): QuestionStep => ({ state, effects: [] });
@@ -40,25 +41,6 @@ function rule(state: QuestionState & { call: ParkedCall; route?: Route }, verdic
     attempts: 0,
     inDoubt: false,
   });
-}
-
-/** What a command decides about the parked call; undefined when the input is none of these or for another call. */
-function toVerdict(input: QuestionInput, call: ParkedCall): Verdict | undefined {
-  if (input.type === 'answer' && input.toolCallId === call.toolCallId)
-    return { type: 'answer', answers: input.answers };
-  if (input.type === 'prompt') return { type: 'superseded', promptId: input.promptId, text: input.text };
-  if (input.type === 'dismiss' && input.toolCallId === call.toolCallId && input.reason !== 'interrupted') {
-    return { type: 'denied', reason: input.reason };
-  }
-  return undefined;
-}
-
-/** Closed without a wake: the denial stays owed. */
-function toClosing(input: QuestionInput, call: ParkedCall): string | undefined {
-  if (input.type === 'interrupt') return 'interrupted';
-  if (input.type === 'dismiss' && input.toolCallId === call.toolCallId) return input.reason;
-  if (input.type === 'closed_elsewhere' && input.toolCallId === call.toolCallId) return 'withdrawn';
-  return undefined;
 }
 
 export function stepQuestion(state: QuestionState, input: QuestionInput): QuestionStep {
@@ -258,12 +240,6 @@ function stepAttending(state: In<'attending'>, input: QuestionInput): QuestionSt
     default:
       return stay(state);
   }
-}
-
-/** A verdict for a card that was closed before: words of the user travel with the denial that is owed. */
-function afterClosing(reason: string, verdict: Verdict): Verdict {
-  if (verdict.type !== 'superseded' || reason !== 'interrupted') return verdict;
-  return { type: 'denied_then_prompt', reason, promptId: verdict.promptId, text: verdict.text };
 }
 
 function stepDenialOwed(state: In<'denial_owed'>, input: QuestionInput): QuestionStep {

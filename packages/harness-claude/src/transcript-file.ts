@@ -48,11 +48,6 @@ export async function scrubTranscriptFile(path: string, toolUseId: string, backu
   return result;
 }
 
-/** Puts back what `scrubTranscriptFile` had kept. */
-export async function restoreTranscriptFile(path: string, backupPath: string): Promise<void> {
-  await replaceFile(path, await readFile(backupPath));
-}
-
 /** Adds the resume marker of a parked call when it is missing. */
 export async function appendDeferredMarker(
   path: string,
