@@ -25,8 +25,8 @@ describe.each(CLI_VERSIONS)('claude %s', (version) => {
     return entry;
   };
 
-  it('asks and answers through the bridge of a CLI without http hooks', async () => {
-    const host = await sessions.open(version, { harnessEnv: { ENGRAM_HOOK_WAY: 'command' } });
+  it('asks and answers through the bridge, whatever is in the names of program, socket and workspace (HOOK-01)', async () => {
+    const host = await sessions.open(version, { oddPaths: true, harnessEnv: { ENGRAM_HOOK_WAY: 'command' } });
     host.prompt('[[ASK1]] please');
     const { tool_call_id: id } = await host.event('user_question');
     await host.idle();
@@ -36,7 +36,7 @@ describe.each(CLI_VERSIONS)('claude %s', (version) => {
     expect(sessions.requestsOf(host)).toHaveLength(2);
   });
 
-  it('keeps its hook when the workspace switches all hooks off, at the start and while a question waits', async () => {
+  it('keeps its hook when the workspace switches all hooks off, at the start and while a question waits (HOOK-08)', async () => {
     const host = await sessions.open(version);
     writeProjectSettings(host, { disableAllHooks: true });
     host.prompt('[[ASK1]] please');
@@ -51,7 +51,7 @@ describe.each(CLI_VERSIONS)('claude %s', (version) => {
     expect(host.all('notice').map((event) => event.code)).toEqual(['permission_policy']);
   });
 
-  it('shows no card when a hook of the project denies the question', async () => {
+  it('shows no card when a hook of the project denies the question, and says so (HOOK-07)', async () => {
     const host = await sessions.open(version);
     writeProjectSettings(host, projectHook('AskUserQuestion', 'echo not here >&2; exit 2'));
     host.prompt('[[ASK1]] please');
@@ -60,17 +60,34 @@ describe.each(CLI_VERSIONS)('claude %s', (version) => {
     expect(host.all('user_question')).toEqual([]);
     expect(timesTold(lastRequest(host), 'not here')).toBeGreaterThan(0);
     expect(sessions.requestsOf(host)).toHaveLength(2);
+    expect(host.all('notice').map((event) => event.code)).toEqual(['permission_policy', 'question_withdrawn']);
   });
 
-  it('ends the run with a notice when a hook of the project defers an ordinary tool', async () => {
+  it('asks and answers beside hooks of the project that crash, print noise or are slow (HOOK-04)', async () => {
     const host = await sessions.open(version);
+    const commands = ['exit 1', 'echo welcome to this shell; echo "{}{}"', 'sleep 1', 'kill -9 $$'];
+    const hooks = commands.map((command) => ({ type: 'command', command }));
+    writeProjectSettings(host, { hooks: { PreToolUse: [{ matcher: 'AskUserQuestion', hooks }] } });
+    host.prompt('[[ASK1]] please');
+    const { tool_call_id: id } = await host.event('user_question');
+    await host.idle();
+    host.answer(id, { 'Which database?': ['SQLite'] });
+    await host.event('run_completed', 2);
+    expect(timesTold(lastRequest(host), '"SQLite"')).toBe(1);
+    expect(sessions.requestsOf(host)).toHaveLength(2);
+  });
+
+  it('ends the run with a notice when a hook of the project defers an ordinary tool (AUQ-04)', async () => {
+    const host = await sessions.open(version);
+    host.write('a.txt', 'one\ntwo\n');
     const reply = '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"defer"}}';
-    writeProjectSettings(host, projectHook('Bash', `echo '${reply}'`));
-    host.prompt('[[BASH:echo hi]] go');
+    writeProjectSettings(host, projectHook('Edit', `echo '${reply}'`));
+    host.prompt('[[EDIT]] go');
     expect((await host.event('run_completed')).ok).toBe(false);
     expect(host.all('notice').map((event) => event.code)).toContain('foreign_deferral');
     await host.idle();
     expect(host.all('user_question')).toEqual([]);
+    expect(host.agentPids()).toEqual([]);
   });
 
   it('reaches its hook although the agent works through a proxy', async () => {
@@ -81,7 +98,7 @@ describe.each(CLI_VERSIONS)('claude %s', (version) => {
     expect(host.all('notice').map((event) => event.code)).toEqual(['permission_policy']);
   });
 
-  it('holds a question that comes past a failing hook open, and takes the answer in the same run', async () => {
+  it('holds a question that comes past a failing hook open, and takes the answer in the same run (HOOK-02)', async () => {
     const host = await sessions.open(version, {
       harnessEnv: { ENGRAM_HOOK_WAY: 'command' },
       agentEnv: { NODE_OPTIONS: '--require=/no/such/file' },
@@ -110,4 +127,11 @@ describe.each(CLI_VERSIONS)('claude %s', (version) => {
     expect(host.all('user_question')).toHaveLength(1);
     expect(host.all('question_dismissed')).toMatchObject([{ reason: 'withdrawn' }]);
   });
+});
+
+it('says that the agent has no question tool (AUQ-05)', async () => {
+  const host = await sessions.open('2.1.332', { bent: { without: ['--permission-prompt-tool', 'stdio'] } });
+  host.prompt('[[HI]] hello');
+  await host.event('run_completed');
+  expect(host.all('notice').map((event) => event.code)).toContain('question_tool_missing');
 });

@@ -1,8 +1,18 @@
 // The question path with the real CLI, the real socket and a scripted model. What the model was
 // told is read from its request log, never from our own events.
 
-import { rmSync } from 'node:fs';
-import { ask, DATABASE_QUESTION, echo, text, timesTold, tool, toolResultsOf } from '@engram/demo-model';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  ask,
+  DATABASE_QUESTION,
+  echo,
+  LANGUAGES_QUESTION,
+  type StepScript,
+  text,
+  timesTold,
+  tool,
+  toolResultsOf,
+} from '@engram/demo-model';
 import { describe, expect, it } from 'vitest';
 import { useSessions } from './session-fixture.js';
 import { CLI_VERSIONS, type TestHost } from './test-host.js';
@@ -46,12 +56,43 @@ describe.each(CLI_VERSIONS)('claude %s', (version) => {
     expect(timesTold(lastRequest(host), '"SQLite"')).toBe(1);
   });
 
-  it('answers a question while the harness is still there', async () => {
-    const { host, id } = await parked();
-    host.answer(id, { 'Which database?': ['Something else, please'] });
+  it('gives own words beside previews word for word, while the harness is still there (AUQ-20)', async () => {
+    const preview = '```html\n<script>x()</script>\n```';
+    const options = [
+      { label: 'a', description: 'first', preview },
+      { label: 'b', description: 'second' },
+    ];
+    sessions.model.define('PREVIEW', [{ blocks: [ask({ ...DATABASE_QUESTION, options })] }, echo]);
+    const { host, card, id } = await parked('[[PREVIEW]] please');
+    expect(card.option_previews).toEqual([[preview, '']]);
+    const words = 'My own other, text';
+    host.answer(id, { 'Which database?': [words] });
     await host.event('run_completed', 2);
-    expect(timesTold(lastRequest(host), 'Something else, please')).toBe(1);
+    expect(timesTold(lastRequest(host), words)).toBe(1);
     expect(host.all('user_question')).toHaveLength(1);
+  });
+
+  it('asks two questions of one message in the same words one after the other (AUQ-10)', async () => {
+    const [pick, again] = [
+      ['a', 'b'],
+      ['c', 'd'],
+    ].map((labels) =>
+      ask({ ...DATABASE_QUESTION, question: 'Pick', options: labels.map((label) => ({ label, description: label })) }),
+    );
+    if (!pick || !again) throw new Error('no questions');
+    sessions.model.define('EQUAL', [{ blocks: [pick, again] }, { blocks: [pick] }, echo]);
+    const { host, card, id } = await parked('[[EQUAL]] both');
+    expect(card.questions.map((one) => one.options.map((option) => option.label))).toEqual([['c', 'd']]);
+    expect(host.all('notice').map((event) => event.code)).toContain('question_withdrawn');
+    host.answer(id, { Pick: ['d'] });
+    const second = await host.event('user_question', 2);
+    expect(timesTold(lastRequest(host), '"Pick"="d"')).toBe(1);
+    expect(timesTold(lastRequest(host), 'Ask it again, alone')).toBe(1);
+    expect(second.questions[0]?.options.map((option) => option.label)).toEqual(['a', 'b']);
+    await host.idle();
+    host.answer(second.tool_call_id, { Pick: ['a'] });
+    await host.event('run_completed', 3);
+    expect(timesTold(lastRequest(host), '"Pick"="a"')).toBe(1);
   });
 
   it('asks the questions of one message on one card and answers all of them in one result', async () => {
@@ -85,22 +126,31 @@ describe.each(CLI_VERSIONS)('claude %s', (version) => {
     ['Write', { file_path: 'beside.txt', content: 'x' }],
     ['Bash', { command: 'touch made-by-bash', description: 'make a file' }],
   ])(
-    'takes back a question with a %s behind it that would wait for it, and cards it when it is asked again',
+    'takes back a question with a %s behind it that would wait for it, cards it when it is asked again, and one behind the call at once',
     async (name, input) => {
       const host = await sessions.open(version, { harnessEnv: { ENGRAM_BLOCKED_MS: '1500' } });
       const path = `${host.workspace}/beside.txt`;
       const call = tool(name, { ...input, ...('file_path' in input ? { file_path: path } : {}) });
       const question = ask(DATABASE_QUESTION);
-      sessions.model.define('BEFORE', [{ blocks: [question, call] }, { blocks: [question] }, echo]);
+      const other = ask(LANGUAGES_QUESTION);
+      const last: StepScript = ({ results }) =>
+        results.some((one) => one.content.includes('SQLite')) ? { blocks: [call, other] } : echo({ results });
+      sessions.model.define('BEFORE', [{ blocks: [question, call] }, { blocks: [question] }, last]);
       host.prompt('[[BEFORE]] go');
       const card = await host.event('user_question');
       expect(host.all('notice').map((notice) => notice.code)).toContain('question_withdrawn');
       expect(host.all('tool_call_completed')).toMatchObject([{ tool_name: name, ok: true }]);
       await host.idle();
       host.answer(card.tool_call_id, { 'Which database?': ['SQLite'] });
-      await host.event('run_completed', 2);
+      // The same call before a question: done first, then the question is asked.
+      const second = await host.event('user_question', 2);
       expect(timesTold(lastRequest(host), '"SQLite"')).toBe(1);
-      expect(host.all('user_question')).toHaveLength(1);
+      await host.idle();
+      expect(host.all('tool_call_completed').filter((event) => event.tool_name === name)).toHaveLength(2);
+      host.answer(second.tool_call_id, { 'Which languages?': ['Rust'] });
+      await host.event('run_completed', 3);
+      expect(timesTold(lastRequest(host), '"Rust"')).toBe(1);
+      expect(host.all('user_question')).toHaveLength(2);
     },
   );
 
@@ -126,14 +176,18 @@ describe.each(CLI_VERSIONS)('claude %s', (version) => {
     expect(timesTold(lastRequest(host), 'Python, Go')).toBe(1);
   });
 
-  it('tells the agent that the user declined', async () => {
-    const { host, id } = await parked();
+  it('tells the agent that the user declined; asked again, it waits for the user again (AUQ-18)', async () => {
+    const { host, id } = await parked('[[ASKN:5]] go');
     host.send({ type: 'dismiss_question', tool_call_id: id, reason: 'declined' });
-    await host.event('run_completed', 2);
+    const second = await host.event('user_question', 2);
     expect(host.all('question_dismissed')).toMatchObject([{ tool_call_id: id, reason: 'declined' }]);
     expect(toolResultsOf(lastRequest(host))).toMatchObject([{ tool_use_id: id, is_error: true }]);
     expect(timesTold(lastRequest(host), 'The user declined to answer')).toBe(1);
+    await host.idle();
+    expect(second.tool_call_id).not.toBe(id);
+    expect(host.agentPids()).toEqual([]);
     expect(sessions.requestsOf(host)).toHaveLength(2);
+    expect(host.all('user_question')).toHaveLength(2);
   });
 
   it('passes a prompt on as the reply when it supersedes the question', async () => {
@@ -176,8 +230,13 @@ describe.each(CLI_VERSIONS)('claude %s', (version) => {
     expect(timesTold(lastRequest(host), '"SQLite"')).toBe(1);
   });
 
-  it('defers again when nobody answers within the hold, and takes the answer later', async () => {
-    const { host, id } = await parked();
+  it('defers again when nobody answers within the hold, whatever timer the agent has, and takes the answer later (AUQ-13)', async () => {
+    const host = await sessions.open(version, { agentEnv: { CLAUDE_AFK_TIMEOUT_MS: '1000' } });
+    mkdirSync(`${host.home}/.claude`, { recursive: true });
+    writeFileSync(`${host.home}/.claude/settings.json`, JSON.stringify({ askUserQuestionTimeout: '60s' }));
+    host.prompt('[[ASK1]] please');
+    const { tool_call_id: id } = await host.event('user_question');
+    await host.idle();
     const before = host.all('harness_idle').length;
     host.send({ type: 'attend_question', tool_call_id: id, hold_ms: 2500 });
     await host.until(() => host.agentPids().length > 0, 'agent');
@@ -202,7 +261,7 @@ describe.each(CLI_VERSIONS)('claude %s', (version) => {
     expect(host.all('run_started')).toHaveLength(2);
   });
 
-  it('answers through a message when the conversation is gone, and cards the next question', async () => {
+  it('answers through a message when the conversation is gone, says so, and cards the next question (AUQ-03, RES-03)', async () => {
     const { host, id } = await parked();
     expect(await host.sleep()).toBe(0);
     rmSync(`${host.home}/.claude/projects`, { recursive: true });
@@ -211,6 +270,7 @@ describe.each(CLI_VERSIONS)('claude %s', (version) => {
     await host.event('question_answered');
     const next = await host.event('user_question', 2);
     expect(next.tool_call_id).not.toBe(id);
+    expect(host.all('notice').map((event) => event.code)).toContain('context_lost');
     expect(timesTold(lastRequest(host), '[[ASK1]] SQLite')).toBe(1);
     expect(timesTold(lastRequest(host), 'Which database?')).toBeGreaterThan(0);
     await host.idle();
@@ -244,6 +304,9 @@ describe.each(CLI_VERSIONS)('claude %s', (version) => {
     const host = await sessions.open(version);
     host.prompt(version === '2.1.183' ? '[[SUBAGENT]] go' : '[[SUBAGENT2]] go');
     await host.event('run_completed');
+    await host.idle();
     expect(host.all('user_question')).toEqual([]);
+    const asked = host.all('tool_call_completed').filter((event) => event.tool_name === 'AskUserQuestion');
+    expect(asked).toMatchObject([{ ok: false }]);
   });
 });

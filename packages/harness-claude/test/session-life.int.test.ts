@@ -14,7 +14,8 @@ describe.each(CLI_VERSIONS)('claude %s', (version) => {
     const first = host.prompt('[[HI]] hello');
     await host.event('run_completed');
     await host.idle();
-    const second = host.prompt('[[SAY:again]]');
+    // More than a pipe takes at once (STR-06).
+    const second = host.prompt(`${'long '.repeat(60_000)}[[SAY:again]]`);
     await host.event('run_completed', 2);
     expect(host.all('run_started').map((event) => event.prompt_id)).toEqual([first, second]);
     expect(host.all('agent_message').map((event) => event.text)).toEqual(['hi there', 'again']);

@@ -66,7 +66,7 @@ export interface BentCli {
 }
 
 const BENT_CLI = fileURLToPath(new URL('./bent-cli.mjs', import.meta.url));
-const ODD = `it's "odd" $HOME \\ name`;
+const ODD = `it's "odd" $HOME name`;
 
 export class TestHost {
   readonly root = realpathSync(mkdtempSync(join(tmpdir(), 'engram-h-')));
@@ -160,7 +160,7 @@ export class TestHost {
     this.exited = new Promise((resolve) => child.on('exit', (code) => resolve(code)));
   }
 
-  /** The harness's entry: a copy below a path with odd names when those are asked for. */
+  /** The harness's entry: a copy below a path with odd names when those are asked for (node loads none with a backslash). */
   private program(): string {
     if (!this.options.oddPaths) return MAIN;
     const folder = join(this.root, `${ODD} program`);

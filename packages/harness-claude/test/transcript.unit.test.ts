@@ -6,6 +6,7 @@ import {
   hasUserLine,
   isPoisoned,
   parseTranscript,
+  toolResults,
   toolResultText,
   toolUses,
   traceOfUserLine,
@@ -259,7 +260,7 @@ describe('scrubbing', () => {
   });
 
   it('leaves no new dangling link in any tree, and only lines it found (RES-08)', () => {
-    const kinds = fc.constantFrom('text', 'duplicate', 'progress', 'summary', 'task', 'side');
+    const kinds = fc.constantFrom('text', 'duplicate', 'denied', 'progress', 'summary', 'task', 'side');
     const tail = fc.array(fc.record({ kind: kinds, parent: fc.nat(30), torn: fc.boolean() }), { maxLength: 25 });
     fc.assert(
       fc.property(tail, fc.boolean(), (specs, leaf) => {
@@ -277,6 +278,7 @@ describe('scrubbing', () => {
         const found = scrubTranscript(bytes, 'q1');
         if (!found.ok) throw new Error(found.reason);
         expect(danglingLinks(found.bytes)).toEqual(danglingLinks(bytes));
+        expect(unlikeCalls(found.bytes)).toEqual(unlikeCalls(bytes));
         expect(isPoisoned(parseTranscript(found.bytes), 'q1')).toBe(false);
         const before = new Set(bytes.toString('utf8').split('\n').map(withoutLinks));
         const after = Buffer.from(found.bytes).toString('utf8').split('\n');
@@ -289,12 +291,24 @@ describe('scrubbing', () => {
   });
 });
 
+/** Results without their call, and calls that stand there twice: a request with one of them is refused (RES-05). */
+function unlikeCalls(bytes: Uint8Array): string[] {
+  const { lines } = parseTranscript(bytes);
+  const calls = lines.flatMap((line) => toolUses(line).map((use) => use.id));
+  const orphans = lines
+    .flatMap((line) => toolResults(line).map((one) => one.toolUseId))
+    .filter((id) => !calls.includes(id));
+  return [...orphans, ...calls.filter((id, i) => calls.indexOf(id) !== i)];
+}
+
 function rowsOf(kind: string, uuid: string, parent: string, i: number): Row[] {
   switch (kind) {
     case 'text':
       return [assistant(uuid, parent, `n${i}`, words('error'))];
     case 'duplicate':
       return [assistant(uuid, parent, `n${i}`, ask(`dup${i}`)), marker(`${uuid}h`, uuid, `dup${i}`)];
+    case 'denied':
+      return [assistant(uuid, parent, `n${i}`, ask(`den${i}`)), user(`${uuid}r`, uuid, result(`den${i}`))];
     case 'task':
       return [user(uuid, parent, '<task-notification>', { origin: { kind: 'task-notification' } })];
     case 'side':
