@@ -139,8 +139,15 @@ for (const [file, name] of [
   for (let i = 0; i < repeat; i += 1) {
     const page = await openPage(diffs.id);
     await page.getByRole('button', { name: new RegExp(file) }).waitFor();
+    let label = file;
+    if (file === 'long.ts') {
+      // It asks before it draws; what counts is the click that draws.
+      await page.getByRole('button', { name: /long\.ts/ }).click();
+      await page.getByRole('button', { name: 'Show anyway' }).waitFor();
+      label = 'Show anyway';
+    }
     await longestTask(page);
-    const { shown, viewer } = await clickToDiff(page, file);
+    const { shown, viewer } = await clickToDiff(page, label);
     add(`first ${name}: lines readable`, 'ms', shown);
     add(`first ${name}: viewer drawn`, 'ms', viewer);
     await delay(1_500);

@@ -14,7 +14,7 @@ const { asks, calls, changes, CHECKS_QUESTION, DATABASE_QUESTION, importerScene,
 const args = process.argv.slice(2);
 const outAt = args.indexOf('--out');
 const out = join(root, outAt === -1 ? 'screenshots' : (args[outAt + 1] ?? ''));
-const names = args.filter((arg, at) => !arg.startsWith('--') && at !== outAt + 1);
+const names = args.filter((arg, at) => !arg.startsWith('--') && (outAt === -1 || at !== outAt + 1));
 mkdirSync(out, { recursive: true });
 
 const stage = await kit.startWebStage();

@@ -192,6 +192,6 @@ export function longPatch(count: number): FileChange {
   const sign = (i: number) => (i % 7 === 0 ? '+' : i % 11 === 0 ? '-' : ' ');
   return patch(
     'update',
-    Array.from({ length: count }, (_, i) => `${sign(i)}const line${i} = compute(${i}, "of a long file");`),
+    Array.from({ length: count }, (_, i) => `${sign(i)}const line${i} = compute(${i});`),
   );
 }

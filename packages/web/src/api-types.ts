@@ -106,5 +106,7 @@ export interface UnrecognisedEvent {
 export interface LogEvent {
   readonly idx: number;
   readonly at: string;
+  /** Set when the store kept only a part of an event this big: lists and texts in it were cut. */
+  readonly droppedBytes?: number;
   readonly event: KnownEvent | UnrecognisedEvent;
 }

@@ -7,6 +7,7 @@ import type { PromptRow, Row, RunRow, RunState, ToolRow } from './conversation-r
 import { buildPromptQueue, type QueuedPrompt } from './prompt-queue.js';
 import { buildQuestionCards, isOpen, type QuestionCard } from './question-cards.js';
 import type { LiveText, SessionLog } from './session-store.js';
+import type { Truncation } from './wire-types.js';
 
 export interface Conversation {
   readonly rows: readonly Row[];
@@ -22,6 +23,11 @@ export interface Conversation {
 export interface StoredConversation extends Conversation {
   /** Text per message id, to tell streamed text that is stored by now. */
   readonly storedText: ReadonlyMap<string, string>;
+}
+
+/** What the store itself cut counts like what the agent's side cut: the row must not look whole. */
+function cutByStore({ droppedBytes }: LogEvent): Truncation | undefined {
+  return droppedBytes === undefined ? undefined : { dropped_hunks: 0, dropped_bytes: droppedBytes };
 }
 
 type Draft<T> = { -readonly [K in keyof T]: T[K] };
@@ -112,7 +118,7 @@ class Builder {
           runId: event.run_id,
           path: event.path,
           change: event.change,
-          truncation: event.truncation,
+          truncation: event.truncation ?? cutByStore(entry),
         });
         return;
       case 'user_question':

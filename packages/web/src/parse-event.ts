@@ -128,7 +128,11 @@ export function parseLogEvent(value: unknown): LogEvent | undefined {
   const { idx, at } = value;
   if (typeof idx !== 'number' || !Number.isSafeInteger(idx) || idx < 1) return undefined;
   const when = typeof at === 'string' ? at : '';
-  if (isKnown(value)) return { idx, at: when, event: value };
+  if (isKnown(value)) {
+    const { cut_from_bytes: whole } = value;
+    if (typeof whole !== 'number') return { idx, at: when, event: value };
+    return { idx, at: when, event: value, droppedBytes: Math.max(1, whole - JSON.stringify(value).length) };
+  }
   const name = typeof value.type === 'string' ? value.type : 'unnamed';
   return { idx, at: when, event: { type: 'unrecognised', name, fields: JSON.stringify(value) } };
 }

@@ -3,6 +3,7 @@ import type { Session } from '../src/api-types.js';
 import { buildConversation } from '../src/build-messages.js';
 import { changesByRun } from '../src/changes-by-run.js';
 import type { ChangeRow, RunRow } from '../src/conversation-rows.js';
+import { parseLogEvent } from '../src/parse-event.js';
 import { withWholeTexts } from '../src/prompt-queue.js';
 import { buildQuestionCards, hasEqualQuestions } from '../src/question-cards.js';
 import { addPrompt } from '../src/recent-prompts.js';
@@ -153,5 +154,24 @@ describe('search and changes by run', () => {
       [1, 1],
       [2, 1],
     ]);
+  });
+});
+
+describe('an event that the store had to cut', () => {
+  it('is marked as shortened, so that a part never looks whole', () => {
+    const value = {
+      idx: 1,
+      at: '2030-05-04T12:00:00Z',
+      type: 'file_changed',
+      run_id: 'r',
+      tool_call_id: 't',
+      path: 'a',
+      change: { type: 'patch', kind: 'update', hunks: [], additions: 9, deletions: 0, approximate: false },
+      cut_from_bytes: 5_000,
+    };
+    const event = parseLogEvent(value);
+    expect(event?.droppedBytes).toBe(5_000 - JSON.stringify(value).length);
+    const [row] = buildConversation({ events: event === undefined ? [] : [event], live: [] }).rows;
+    expect(row).toMatchObject({ kind: 'change', truncation: { dropped_hunks: 0, dropped_bytes: event?.droppedBytes } });
   });
 });

@@ -94,7 +94,7 @@ export function Composer({ sessionId, running, waiting, queue, onSent, field }: 
           rows={1}
           aria-label={words.composer.message}
           placeholder={waiting ? words.composer.placeholderWaiting : words.composer.placeholder}
-          className="field-sizing-content max-h-[40dvh] min-h-7 min-w-0 grow resize-none bg-transparent px-1.5 py-1 outline-none!"
+          className="field-sizing-content max-h-[40dvh] pointer-coarse:min-h-9 pointer-coarse:py-2 min-h-7 min-w-0 grow resize-none bg-transparent px-1.5 py-1 outline-none!"
           value={text}
           readOnly={busy}
           onChange={(event) => setText(event.target.value)}

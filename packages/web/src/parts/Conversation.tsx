@@ -43,6 +43,11 @@ export function Conversation({ rows, owner, caughtUp, found, ref }: Props) {
   const list = useRef<VListHandle>(null);
   const box = useRef<HTMLDivElement>(null);
   const sticky = useRef(true);
+  /** The row that was just gone to: until it has settled, or a person scrolls, the end does not pull. */
+  const jump = useRef<string | undefined>(undefined);
+  const letGo = () => {
+    jump.current = undefined;
+  };
   const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set());
   const [newBelow, setNewBelow] = useState(false);
   const shown = withoutCollapsed(rows, toggled);
@@ -59,7 +64,8 @@ export function Conversation({ rows, owner, caughtUp, found, ref }: Props) {
   const onScroll = useCallback(() => {
     const handle = list.current;
     if (handle === null) return;
-    sticky.current = handle.scrollOffset + handle.viewportSize >= handle.scrollSize - NEAR_END_PX;
+    const atEnd = handle.scrollOffset + handle.viewportSize >= handle.scrollSize - NEAR_END_PX;
+    sticky.current = atEnd && jump.current === undefined;
     if (sticky.current) setNewBelow(false);
   }, []);
 
@@ -109,20 +115,19 @@ export function Conversation({ rows, owner, caughtUp, found, ref }: Props) {
         if (run !== undefined) next.delete(run.key);
         return next;
       });
-      // Once the row's run is unfolded, its place among the rows that are shown is known.
+      jump.current = key;
+      // Its place is known once its run is unfolded, and stays put once what was opened has its height.
       const go = () => {
+        if (jump.current !== key) return;
         const place = latest.current.findIndex((known) => known.key === key);
         if (place >= 0) list.current?.scrollToIndex(place, { align: 'start' });
-        return list.current?.scrollOffset;
       };
-      requestAnimationFrame(() => {
-        const from = go();
-        // What was opened has its true height a moment later; whoever scrolled on meanwhile is left alone.
-        setTimeout(() => {
-          const moved = Math.abs((list.current?.scrollOffset ?? 0) - (from ?? 0));
-          if (moved < (list.current?.viewportSize ?? 0)) go();
-        }, SETTLE_MS);
-      });
+      requestAnimationFrame(go);
+      setTimeout(go, SETTLE_MS);
+      setTimeout(() => {
+        go();
+        if (jump.current === key) jump.current = undefined;
+      }, 3 * SETTLE_MS);
     },
     openChanges(open) {
       sticky.current = false;
@@ -153,6 +158,9 @@ export function Conversation({ rows, owner, caughtUp, found, ref }: Props) {
         aria-label={words.tabs.conversation}
         aria-live="off"
         tabIndex={0}
+        onWheel={letGo}
+        onTouchMove={letGo}
+        onKeyDown={letGo}
         data={shown}
         onScroll={onScroll}
         onResize={() => {
