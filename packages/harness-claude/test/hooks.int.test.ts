@@ -19,6 +19,9 @@ const projectHook = (matcher: string, command: string) => ({
 });
 
 describe.each(CLI_VERSIONS)('claude %s', (version) => {
+  /** What the harness does whatever the version: shown once. */
+  const onNewest = it.runIf(version === '2.1.332');
+
   const lastRequest = (host: TestHost) => {
     const entry = sessions.requestsOf(host).at(-1);
     if (!entry) throw new Error('the model was never asked');
@@ -90,7 +93,7 @@ describe.each(CLI_VERSIONS)('claude %s', (version) => {
     expect(host.agentPids()).toEqual([]);
   });
 
-  it('reaches its hook although the agent works through a proxy', async () => {
+  onNewest('reaches its hook although the agent works through a proxy', async () => {
     const proxy = 'http://127.0.0.1:9';
     const host = await sessions.open(version, { agentEnv: { HTTP_PROXY: proxy, http_proxy: proxy } });
     host.prompt('[[ASK1]] please');

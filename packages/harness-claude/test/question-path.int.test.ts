@@ -27,6 +27,9 @@ const lastRequest = (host: TestHost) => {
 };
 
 describe.each(CLI_VERSIONS)('claude %s', (version) => {
+  /** What the harness does whatever the version: shown once. */
+  const onNewest = it.runIf(version === '2.1.332');
+
   /** A session that waits for an answer, its agent gone. */
   const parked = async (prompt = '[[ASK1]] please') => {
     const host = await sessions.open(version);
@@ -56,7 +59,7 @@ describe.each(CLI_VERSIONS)('claude %s', (version) => {
     expect(timesTold(lastRequest(host), '"SQLite"')).toBe(1);
   });
 
-  it('gives own words beside previews word for word, while the harness is still there (AUQ-20)', async () => {
+  onNewest('gives own words beside previews word for word, while the harness is still there (AUQ-20)', async () => {
     const preview = '```html\n<script>x()</script>\n```';
     const options = [
       { label: 'a', description: 'first', preview },
@@ -165,7 +168,7 @@ describe.each(CLI_VERSIONS)('claude %s', (version) => {
     expect(timesTold(lastRequest(host), 'Tool result missing')).toBe(0);
   });
 
-  it('cards one question after the other', async () => {
+  onNewest('cards one question after the other', async () => {
     const { host, id } = await parked('[[ASKTWICE]] go');
     host.answer(id, { 'Which database?': ['SQLite'] });
     const second = await host.event('user_question', 2);
@@ -249,7 +252,7 @@ describe.each(CLI_VERSIONS)('claude %s', (version) => {
     expect(sessions.requestsOf(host)).toHaveLength(2);
   });
 
-  it('tells a redelivered answer again and does nothing else', async () => {
+  onNewest('tells a redelivered answer again and does nothing else', async () => {
     const { host, id } = await parked();
     host.answer(id, { 'Which database?': ['SQLite'] });
     await host.event('run_completed', 2);

@@ -9,6 +9,9 @@ const sessions = useSessions();
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe.each(CLI_VERSIONS)('claude %s', (version) => {
+  /** What the harness does whatever the version: shown once. */
+  const onNewest = it.runIf(version === '2.1.332');
+
   it('runs a prompt, tells what the agent says, and keeps it for the next prompt', async () => {
     const host = await sessions.open(version);
     const first = host.prompt('[[HI]] hello');
@@ -25,7 +28,7 @@ describe.each(CLI_VERSIONS)('claude %s', (version) => {
     expect(sessions.requestsOf(host)).toHaveLength(2);
   });
 
-  it('tells a written file without asking anybody', async () => {
+  onNewest('tells a written file without asking anybody', async () => {
     const host = await sessions.open(version);
     host.prompt('[[WRITE]] go');
     await host.event('run_completed');
@@ -34,7 +37,7 @@ describe.each(CLI_VERSIONS)('claude %s', (version) => {
     expect(host.stderr).not.toContain('tool allowed on request');
   });
 
-  it('queues prompts while a run is open, edits and drops them, and runs each once', async () => {
+  onNewest('queues prompts while a run is open, edits and drops them, and runs each once', async () => {
     const host = await sessions.open(version);
     sessions.model.define('WAIT', [{ blocks: [text('waiting')], gateBeforeDelta: 'queue' }]);
     host.prompt('[[WAIT]] first', 'p1');
@@ -128,7 +131,7 @@ describe.each(CLI_VERSIONS)('claude %s', (version) => {
     sessions.model.hold('orphan');
   });
 
-  it('loses no event and tells none twice when the link is cut', async () => {
+  onNewest('loses no event and tells none twice when the link is cut', async () => {
     const host = await sessions.open(version);
     host.prompt('[[BASHN:6]] go');
     for (let i = 0; i < 6; i += 1) {
@@ -145,7 +148,7 @@ describe.each(CLI_VERSIONS)('claude %s', (version) => {
     expect(host.attaches).toBeGreaterThan(1);
   });
 
-  it('ends what the agent left running in the background', async () => {
+  onNewest('ends what the agent left running in the background', async () => {
     const host = await sessions.open(version);
     host.prompt('[[BASH:(setsid sleep 300 >/dev/null 2>&1 &) ; echo started]] go');
     await host.event('run_completed');

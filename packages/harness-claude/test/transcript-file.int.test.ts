@@ -25,13 +25,14 @@ function place(folder: string): string {
   return path;
 }
 
-it('scrubs in one step with the mode kept, and puts the backup back', async () => {
+it('scrubs in one step with the mode kept, and the file as it was put aside', async () => {
   const path = place('-workspace');
   const backup = join(config, 'backup', 'before.jsonl');
   expect(await scrubTranscriptFile(path, callId, backup)).toMatchObject({ ok: true, removed: 1, relinked: 1 });
   expect(readFileSync(path).length).toBeLessThan(poisoned.length);
   expect(statSync(path).mode & 0o777).toBe(0o640);
   expect(readdirSync(join(config, 'projects', '-workspace'))).toEqual([`${SESSION}.jsonl`]);
+  expect(readFileSync(backup).equals(poisoned)).toBe(true);
 });
 
 it('leaves the file alone when it declines', async () => {
