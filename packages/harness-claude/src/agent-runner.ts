@@ -49,6 +49,7 @@ export function createAgentRunner(options: AgentRunnerOptions): AgentRunner {
   let state: 'absent' | 'starting' | 'live' | 'ending' = 'absent';
   let token = '';
   let version: string | undefined;
+  let asking: Promise<string> | undefined;
   let settingsFor: string | undefined;
   /** Lines written before the process is there. */
   let early: string[] = [];
@@ -79,9 +80,16 @@ export function createAgentRunner(options: AgentRunnerOptions): AgentRunner {
     return http;
   };
 
-  const askVersion = async (): Promise<string> => {
-    version = await claudeVersion(assignment.claude_bin, assignment.launch.env, assignment.state_dir);
-    return version;
+  const askVersion = (): Promise<string> => {
+    asking ??= claudeVersion(assignment.claude_bin, assignment.launch.env, assignment.state_dir)
+      .then((found) => {
+        version = found;
+        return found;
+      })
+      .finally(() => {
+        asking = undefined;
+      });
+    return asking;
   };
 
   const launch = async (resume: string | undefined): Promise<void> => {

@@ -1,7 +1,7 @@
 // What changed between two states of a session: how it must be saved, and the log line it is worth.
 
 import type { Logger } from 'pino';
-import type { SessionState } from './session-core.js';
+import type { SessionEffect, SessionState } from './session-core.js';
 
 /** What must be on the disk before anything is done, what should be saved, and what lives in memory. */
 export function toChange(saved: SessionState, state: SessionState): 'none' | 'minor' | 'vital' {
@@ -18,6 +18,12 @@ export function toChange(saved: SessionState, state: SessionState): 'none' | 'mi
     saved.policyTold !== state.policyTold ||
     saved.questionToolMissing !== state.questionToolMissing;
   return minor ? 'minor' : 'none';
+}
+
+/** The one effect that need not wait for the save: an agent resumed for its parked call does nothing before our reply. */
+export function startAhead({ question }: SessionState, effects: readonly SessionEffect[]): SessionEffect | undefined {
+  const parked = question.status === 'attending' || (question.status === 'answering' && question.route === 'resume');
+  return parked ? effects.find((effect) => effect.type === 'start_agent') : undefined;
 }
 
 export function logChange(log: Logger, before: SessionState, after: SessionState): void {

@@ -19,7 +19,7 @@ import { LogTeller } from './log-teller.js';
 import { GO_ON, lineUuid, promptText } from './prompt-line.js';
 import { createReplyDesk, type ReplyDesk } from './reply-desk.js';
 import type { Line } from './run-state.js';
-import { logChange, toChange } from './session-changes.js';
+import { logChange, startAhead, toChange } from './session-changes.js';
 import {
   recover,
   type SessionEffect,
@@ -171,8 +171,7 @@ class Session {
     const before = this.state;
     this.state = state;
     const events = effects.flatMap((effect) => (effect.type === 'emit' ? [effect.event] : []));
-    // A resumed agent does nothing before its hook has our reply: it may start while its answer is saved.
-    const ahead = effects.find((effect) => effect.type === 'start_agent' && resumesParkedCall(state));
+    const ahead = startAhead(state, effects);
     if (ahead) this.perform(ahead);
     const change = toChange(this.saved, state);
     const numbered = this.journal.append(events, change === 'none' ? undefined : state, change === 'vital');
@@ -349,10 +348,6 @@ class Session {
     this.journal.close();
     this.options.onEnd(end);
   }
-}
-
-function resumesParkedCall({ question }: SessionState): boolean {
-  return question.status === 'attending' || (question.status === 'answering' && question.route === 'resume');
 }
 
 function newRunId(): string {

@@ -9,6 +9,7 @@ import { CLOSED_GATE } from '../src/defer-gate.js';
 import { lineUuid, promptText } from '../src/prompt-line.js';
 import type { Verdict } from '../src/question-state.js';
 import type { Line } from '../src/run-state.js';
+import { startAhead } from '../src/session-changes.js';
 import {
   NEW_SESSION,
   recover,
@@ -182,11 +183,16 @@ export class SimulatedSession {
   private take({ state, effects }: SessionStep) {
     this.point();
     this.state = state;
+    const ahead = startAhead(state, effects);
+    if (ahead) {
+      this.perform(ahead);
+      this.point();
+    }
     this.saved = { ...state, gate: CLOSED_GATE };
     this.log.push(...effects.flatMap((effect) => (effect.type === 'emit' ? [effect.event] : [])));
     this.retire();
     for (const effect of effects) {
-      if (effect.type === 'emit') continue;
+      if (effect.type === 'emit' || effect === ahead) continue;
       this.point();
       this.perform(effect);
     }
