@@ -1,13 +1,14 @@
-// `npm run soak -- --rounds N --seed S [--claude VERSION|PATH] [--parallel P] [--round K] [--keep]`: random,
-// replayable schedules of questions, people and crashes over the whole stack with the real CLI. Appends one
-// line to bench/results/soak.jsonl; exit code 1 when anything was lost, doubled, stuck or false.
+// `npm run soak -- --rounds N --seed S [--claude VERSION|PATH] [--parallel P] [--round K] [--keep]
+// [--kill agent|harness@EVENT]`: random, replayable schedules of questions, people and crashes over the whole
+// stack with the real CLI. Appends one line to bench/results/soak.jsonl; exit code 1 when anything was
+// lost, doubled, stuck or false.
 
 import { execFileSync } from 'node:child_process';
 import { appendFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { claudeBinary, claudeVersions, repositoryRoot } from '@engram/testkit';
-import { planReplay, planRun } from './schedule.mjs';
+import { planDirected, planReplay, planRun } from './schedule.mjs';
 import { CLASSES, countFindings, runSoak } from './soak.mjs';
 
 const { values } = parseArgs({
@@ -18,6 +19,8 @@ const { values } = parseArgs({
     parallel: { type: 'string', default: '4' },
     /** Plays the group of this round again. */
     round: { type: 'string' },
+    /** `agent@question_answered`: every round the same, with this kill a little after that event. */
+    kill: { type: 'string' },
     /** Keeps the facts of every round, and the data folder. */
     keep: { type: 'boolean', default: false },
   },
@@ -33,7 +36,7 @@ say(
 );
 const outcome = await runSoak({
   claude,
-  groups: only === undefined ? planRun(seed, Number(values.rounds), parallel) : [planReplay(seed, only, parallel)],
+  groups: plan(),
   keep: values.keep,
   onFault: (fault) => say(`        ${JSON.stringify(fault)}`),
   onRound: ({ round, kind, tookMs, findings, kept }) => {
@@ -43,7 +46,7 @@ const outcome = await runSoak({
     for (const finding of findings) say(`          ${finding.class}: ${finding.what}`);
     if (findings.length > 0)
       say(
-        `          again: npm run soak -- --seed ${seed} --round ${round} --parallel ${parallel} --claude ${values.claude}\n          facts: ${kept}`,
+        `          again: npm run soak -- --seed ${seed} --round ${round} --parallel ${parallel} --claude ${values.claude}${values.kill ? ` --kill ${values.kill} --rounds ${values.rounds}` : ''}\n          facts: ${kept}`,
       );
   },
 });
@@ -61,6 +64,7 @@ record({
   seed,
   rounds: outcome.rounds.length,
   ...(only === undefined ? {} : { replay_of: only }),
+  ...(values.kill === undefined ? {} : { kill: values.kill }),
   parallel,
   claude: values.claude,
   commit: commit(),
@@ -74,6 +78,13 @@ record({
   stack: outcome.stack,
 });
 process.exitCode = failing.length > 0 || outcome.stack.length > 0 ? 1 : 0;
+
+function plan() {
+  const rounds = Number(values.rounds);
+  const [target, on] = values.kill?.split('@') ?? [];
+  if (on !== undefined) return planDirected(seed, { target, on }, rounds, parallel);
+  return only === undefined ? planRun(seed, rounds, parallel) : [planReplay(seed, only, parallel)];
+}
 
 function record(line) {
   const folder = join(repositoryRoot, 'bench/results');

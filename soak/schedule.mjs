@@ -15,6 +15,7 @@ const MOMENTS = [
   'answer_submitted',
   'answer_submitted',
   'question_answered',
+  'question_answered',
   'status_changed',
 ];
 
@@ -159,6 +160,26 @@ export function planRun(seed, rounds, parallel) {
   return Array.from({ length: Math.ceil(rounds / parallel) }, (_, i) =>
     planGroup(seed, i * parallel, Math.min(parallel, rounds - i * parallel), parallel),
   );
+}
+
+/**
+ * Every round the same: one question, answered from sleep, and `target` killed a little after `on`. The model
+ * takes its time, so that the kill falls between what the log says and what the model has been told.
+ */
+export function planDirected(seed, { target, on }, rounds, parallel) {
+  return planRun(seed, rounds, parallel).map((group) => ({
+    ...group,
+    faults: [],
+    rounds: group.rounds.map((plan) => ({
+      ...plan,
+      kind: 'one',
+      pace: { beforeStart: 1500 },
+      cards: [{ act: 'answer', wait: { until: 'asleep', delayMs: 0 }, form: 'label' }],
+      followUps: ['plain'],
+      extras: [],
+      faults: [{ target, at: { on, nth: 1, delayMs: createRandom('directed', seed, plan.round).whole(0, 500) } }],
+    })),
+  }));
 }
 
 /** The group a round belongs to, whole, so that it meets what it met in the run. */
