@@ -56,6 +56,7 @@ export function Conversation({ rows, owner, caughtUp, found, ref }: Props) {
   latest.current = shown;
 
   const toEnd = useCallback(() => {
+    jump.current = undefined;
     sticky.current = true;
     setNewBelow(false);
     list.current?.scrollToIndex(Number.MAX_SAFE_INTEGER, { align: 'end' });
