@@ -35,6 +35,9 @@ export async function runSoak({ claude, groups, keep = false, onRound = () => {}
     claude,
     model,
     onProblem: (kind, what) => stack.push({ class: 'stack', what: `${kind}: ${what}` }),
+  }).catch(async (error) => {
+    await model.close();
+    throw error;
   });
   const client = createClient(stage);
   const done = [];

@@ -18,7 +18,10 @@ const EXIT_MS = 30_000;
 export async function openStage({ claude, model, onProblem, env = {} }) {
   const dataDir = await realpath(await mkdtemp(join(tmpdir(), 'engram-soak-')));
   let port = 0;
-  let engram = await start();
+  let engram = await start().catch(async (error) => {
+    await rm(dataDir, { recursive: true, force: true });
+    throw error;
+  });
   port = engram.port;
   let down = false;
   const outages = new Set();
