@@ -2,6 +2,7 @@
 // checks and all tests. The last line is `N passed, N failed` and nothing else; the exit code agrees
 // with it. A run in which no test was executed is a failure. Options for people:
 //   --only unit,int,e2e,check   a part of it     anything else is handed to vitest (a file name, -t …)
+//   --matrix                    every pinned CLI version also where the newest alone is the rule
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 if (major < 20 || (major === 20 && minor < 19)) {
@@ -26,6 +27,7 @@ const say = (line) => process.stdout.write(`${line}\n`);
 
 function readArguments(args) {
   let chosen = parts;
+  let matrix = false;
   const rest = [];
   for (let index = 0; index < args.length; index += 1) {
     if (args[index] === '--only') {
@@ -33,11 +35,13 @@ function readArguments(args) {
       index += 1;
       const wrong = chosen.filter((part) => !parts.includes(part));
       if (wrong.length > 0) throw new ScriptError(`--only takes ${parts.join(', ')}; not "${wrong.join(', ')}".`);
+    } else if (args[index] === '--matrix') {
+      matrix = true;
     } else {
       rest.push(args[index]);
     }
   }
-  return { chosen, rest };
+  return { chosen, rest, matrix };
 }
 
 async function prepare(chosen) {
@@ -63,7 +67,7 @@ async function prepare(chosen) {
 }
 
 /** One vitest project; its JSON report is what counts, its own output is for people. */
-async function runProject(project, rest, folder) {
+async function runProject(project, { rest, matrix }, folder) {
   const report = join(folder, `${project}.json`);
   const args = [
     'run',
@@ -77,7 +81,7 @@ async function runProject(project, rest, folder) {
   const code = await new Promise((resolve) => {
     const child = spawn(process.execPath, [join(root, 'node_modules/vitest/vitest.mjs'), ...args], {
       cwd: root,
-      env: cleanEnvironment(process.env),
+      env: { ...cleanEnvironment(process.env), ...(matrix ? { ENGRAM_TEST_MATRIX: '1' } : {}) },
       stdio: ['ignore', 'inherit', 'inherit'],
     });
     const pass = (signal) => child.kill(signal);
@@ -116,7 +120,7 @@ const add = ({ passed, failed }) => {
 
 let folder;
 try {
-  const { chosen, rest } = readArguments(process.argv.slice(2));
+  const { chosen, rest, matrix } = readArguments(process.argv.slice(2));
   folder = mkdtempSync(join(tmpdir(), 'engram-test-'));
   await prepare(chosen);
   if (chosen.includes('check')) {
@@ -131,7 +135,7 @@ try {
     if (code !== 0) throw new ScriptError(output.trimEnd());
   }
   for (const project of parts.filter((part) => part !== 'check' && chosen.includes(part)))
-    add(await runProject(project, rest, folder));
+    add(await runProject(project, { rest, matrix }, folder));
 } catch (error) {
   say(`engram: ${error instanceof ScriptError ? error.message : error.stack}`);
   counts.failed += 1;

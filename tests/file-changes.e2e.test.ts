@@ -5,7 +5,7 @@ import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createDemoModel, type Scenario, text, tool } from '@engram/demo-model';
-import { type Browser, claudeVersions, launchBrowser, startEngram } from '@engram/testkit';
+import { type Browser, launchBrowser, startEngram, versionsToTest } from '@engram/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 let browser: Browser;
@@ -38,7 +38,7 @@ process.stdin.on('end', () => {
 });
 `;
 
-describe.each(claudeVersions())('with Claude Code %s', (version) => {
+describe.each(versionsToTest())('with Claude Code %s', (version) => {
   it('shows a created, an overwritten and an edited file, and nothing for a failing and a refused edit', async () => {
     const workspace = await realpath(await mkdtemp(join(tmpdir(), 'engram-changes-')));
     await writeFile(join(workspace, 'old.txt'), 'a\nb\nc\n');

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { timesTold } from '@engram/demo-model';
 import { describe, expect, it } from 'vitest';
 import { useSessions } from './session-fixture.js';
-import { CLI_VERSIONS, type TestHost } from './test-host.js';
+import { type TestHost, VERSIONS_TO_TEST } from './test-host.js';
 
 const sessions = useSessions();
 
@@ -18,7 +18,7 @@ const projectHook = (matcher: string, command: string) => ({
   hooks: { PreToolUse: [{ matcher, hooks: [{ type: 'command', command }] }] },
 });
 
-describe.each(CLI_VERSIONS)('claude %s', (version) => {
+describe.each(VERSIONS_TO_TEST)('claude %s', (version) => {
   /** What the harness does whatever the version: shown once. */
   const onNewest = it.runIf(version === '2.1.332');
 

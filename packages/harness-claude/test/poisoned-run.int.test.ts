@@ -14,7 +14,7 @@ import {
 } from '@engram/demo-model';
 import { describe, expect, it } from 'vitest';
 import { useSessions } from './session-fixture.js';
-import { CLI_VERSIONS, type TestHost } from './test-host.js';
+import { type TestHost, VERSIONS_TO_TEST } from './test-host.js';
 
 const sessions = useSessions();
 const PLACEHOLDER = 'Tool result missing';
@@ -139,7 +139,7 @@ describe('claude 2.1.183, its question deferred before its message ended', () =>
   });
 });
 
-describe.each(CLI_VERSIONS)('claude %s, a background task of it ending after the defer', (version) => {
+describe.each(VERSIONS_TO_TEST)('claude %s, a background task of it ending after the defer', (version) => {
   it('opens no run and tells nothing of what it went on with, and gets the answer once', async () => {
     const narrated = { blocks: [text(SAID)] };
     sessions.model.define('BACKGROUND', [
@@ -166,7 +166,7 @@ describe.each(CLI_VERSIONS)('claude %s, a background task of it ending after the
   });
 });
 
-describe.each(CLI_VERSIONS)('claude %s, its hook fired after it was taken for silent', (version) => {
+describe.each(VERSIONS_TO_TEST)('claude %s, its hook fired after it was taken for silent', (version) => {
   it('counts the answer as delivered by the request that holds it, not by the turn of the late hook', async () => {
     sessions.model.define('LATE', [{ blocks: [ask(DATABASE_QUESTION)] }, echo]);
     const host = await sessions.open(version, { harnessEnv: { ENGRAM_HOOK_SILENCE_MS: '30' } });

@@ -3,12 +3,12 @@
 import { text, timesTold } from '@engram/demo-model';
 import { describe, expect, it } from 'vitest';
 import { useSessions } from './session-fixture.js';
-import { CLI_VERSIONS } from './test-host.js';
+import { VERSIONS_TO_TEST } from './test-host.js';
 
 const sessions = useSessions();
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-describe.each(CLI_VERSIONS)('claude %s', (version) => {
+describe.each(VERSIONS_TO_TEST)('claude %s', (version) => {
   /** What the harness does whatever the version: shown once. */
   const onNewest = it.runIf(version === '2.1.332');
 

@@ -36,6 +36,9 @@ import {
 
 export const CLI_VERSIONS = ['2.1.183', '2.1.332'] as const;
 export type CliVersion = (typeof CLI_VERSIONS)[number];
+/** For what is the same on every version: the newest, or all in the matrix (`npm test -- --matrix`). */
+export const VERSIONS_TO_TEST: readonly CliVersion[] =
+  process.env.ENGRAM_TEST_MATRIX === '1' ? CLI_VERSIONS : ['2.1.332'];
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const MAIN = join(ROOT, 'packages/harness-claude/dist/main.js');

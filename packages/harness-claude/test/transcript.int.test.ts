@@ -24,7 +24,7 @@ import {
   scrubTranscriptFile,
 } from '../src/transcript-file.js';
 import { type HookReply, openStage, type Stage } from './bare-claude.js';
-import { VERSIONS } from './fixture-streams.js';
+import { VERSIONS_TO_TEST } from './test-host.js';
 
 const PLACEHOLDER = '[Tool result missing due to internal error]';
 const QUESTION = {
@@ -137,7 +137,7 @@ function toldFor(request: LogEntry, callId: string): string | undefined {
   return toolResultsOf(request).find((result) => result.tool_use_id === callId)?.content;
 }
 
-describe.each(VERSIONS)('transcripts of the real %s', (version) => {
+describe.each(VERSIONS_TO_TEST)('transcripts of the real %s', (version) => {
   it('holds a clean defer: marker, no answer, nothing to scrub; the answer joins labels unambiguously', async () => {
     const parked = await park(version, 'CLEAN', (results) => results.length > 0);
     const transcript = await readTranscript(parked.path);

@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { ClaudeMessage, ClaudeResult } from '../src/claude-message.js';
 import { initialTranslateState, translate } from '../src/translate.js';
 import { openStage, type Stage } from './bare-claude.js';
-import { VERSIONS } from './fixture-streams.js';
+import { VERSIONS_TO_TEST } from './test-host.js';
 
 const QUESTION = {
   question: 'Which?',
@@ -91,7 +91,7 @@ const textsById = (events: readonly HarnessEvent[], type: 'agent_message' | 'age
   return [...texts];
 };
 
-describe.each(VERSIONS)('the live stream of %s', (version) => {
+describe.each(VERSIONS_TO_TEST)('the live stream of %s', (version) => {
   it('streams the same texts under the same ids as the messages, and the true file changes', async () => {
     const { events, at } = await run(version, 'FILES');
     const messages = textsById(events, 'agent_message');

@@ -17,6 +17,15 @@ export function claudeVersions(): readonly string[] {
     .sort(order.compare);
 }
 
+/**
+ * What a test runs on that need not see every version: the newest, or all in the matrix
+ * (`npm test -- --matrix`). What differs between versions is tested on all of them always.
+ */
+export function versionsToTest(): readonly string[] {
+  const all = claudeVersions();
+  return process.env.ENGRAM_TEST_MATRIX === '1' ? all : all.slice(-1);
+}
+
 export function claudeBinary(version: string): string {
   const scope = join(repositoryRoot, 'agents', `claude-${version}`, 'node_modules/@anthropic-ai');
   const names = [

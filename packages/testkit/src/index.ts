@@ -2,7 +2,7 @@
 
 export * from './bare-cli.js';
 export { type Browser, type BrowserContext, launchBrowser, type Page } from './browser.js';
-export { claudeBinary, claudeVersions, repositoryRoot } from './claude-binary.js';
+export { claudeBinary, claudeVersions, repositoryRoot, versionsToTest } from './claude-binary.js';
 export { cleanEnvironment } from './clean-environment.js';
 export { PROBES, type Probe, type ProbeResult } from './probes.js';
 export { type ProcessKind, type ProcessRow, readProcessTable } from './process-table.js';
