@@ -43,6 +43,11 @@ import { SessionDraft } from './session-draft.js';
 export interface ConsumedCall {
   readonly toolCallId: string;
   readonly event: HarnessEvent;
+  /**
+   * The verdict that a hook carried. A process killed right after its stream showed the result may
+   * not have written it to its transcript: the hook then fires again, and gets the same once more.
+   */
+  readonly byHook?: { readonly call: ParkedCall; readonly verdict: Verdict };
 }
 
 export interface SessionState {
@@ -221,9 +226,7 @@ function apply(draft: SessionDraft, input: SessionInput) {
       if (isParked) {
         return parkedFired(draft, input.toolCallId, { fireId: input.fireId, channel: 'hook' });
       }
-      if (draft.isConsumed(input.toolCallId)) {
-        return draft.deny(input.fireId, 'The reply to this question was given in a message of the user.');
-      }
+      if (draft.isConsumed(input.toolCallId)) return draft.replyAgain(input.toolCallId, input.fireId);
       draft.set({ gate: gateFired(gate, input) });
       draft.push({ type: 'set_timer', name: 'gate' });
       draft.push({ type: 'set_timer', name: 'blocked' });

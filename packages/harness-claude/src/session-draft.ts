@@ -6,7 +6,7 @@ import { CLOSED_GATE, gateUnreplied } from './defer-gate.js';
 import { PERMISSION_POLICY } from './permission-policy.js';
 import { summarizePrompt } from './prompt-line.js';
 import { stepQuestion } from './question-core.js';
-import type { ParkedCall, QuestionStep, Verdict } from './question-state.js';
+import type { ParkedCall, QuestionStep, Route, Verdict } from './question-state.js';
 import { stepRun } from './run-core.js';
 import type { LineTrace, RunStep, TurnOutcome } from './run-state.js';
 import type { SessionEffect, SessionState, SessionStep } from './session-core.js';
@@ -50,6 +50,13 @@ export class SessionDraft {
     return this.state.consumed.some((call) => call.toolCallId === toolCallId);
   }
 
+  /** A call that is over fires its hook again: its result never got into the transcript. */
+  replyAgain(toolCallId: string, fireId: string) {
+    const byHook = this.state.consumed.find((call) => call.toolCallId === toolCallId)?.byHook;
+    if (!byHook) return this.deny(fireId, 'The reply to this question was given in a message of the user.');
+    this.push({ type: 'reply', fire: { fireId, channel: 'hook' }, reply: { type: 'verdict', ...byHook } });
+  }
+
   deny(fireId: string, reason: string) {
     this.push({ type: 'reply', fire: { fireId, channel: 'hook' }, reply: { type: 'deny', reason } });
   }
@@ -57,6 +64,7 @@ export class SessionDraft {
   // ---- steps of the two cores -------------------------------------------------------------
 
   useQuestion({ state, effects }: QuestionStep) {
+    const before = this.state.question;
     this.set({ question: state });
     for (const effect of effects) {
       switch (effect.type) {
@@ -74,7 +82,12 @@ export class SessionDraft {
           this.push({ type: 'set_timer', name: 'hold', ms: effect.holdMs });
           break;
         case 'delivered':
-          this.delivered(effect.call, effect.verdict, effect.runId);
+          this.delivered(
+            effect.call,
+            effect.verdict,
+            effect.runId,
+            before.status === 'answering' ? before.route : 'resume',
+          );
           break;
         case 'settled_in_run':
           this.consume(effect.call, toProof(effect.call, effect.verdict, effect.call.runId));
@@ -185,7 +198,7 @@ export class SessionDraft {
 
   // ---- what is told -----------------------------------------------------------------------
 
-  private delivered(call: ParkedCall, verdict: Verdict, runId: string) {
+  private delivered(call: ParkedCall, verdict: Verdict, runId: string, route: Route) {
     const promptId = 'promptId' in verdict ? verdict.promptId : undefined;
     const summary = 'text' in verdict ? summarizePrompt(verdict.text) : undefined;
     this.emit({
@@ -194,7 +207,7 @@ export class SessionDraft {
       ...(summary === undefined ? {} : { prompt_summary: summary }),
       ...(promptId === undefined ? {} : { prompt_id: promptId }),
     });
-    this.consume(call, toProof(call, verdict, runId));
+    this.consume(call, toProof(call, verdict, runId), route === 'resume' ? verdict : undefined);
     this.push({ type: 'clear_timer', name: 'hook_silent' });
     this.push({ type: 'clear_timer', name: 'hold' });
     const opened = { type: 'open_run', runId, ...(promptId === undefined ? {} : { promptId }) } as const;
@@ -202,9 +215,14 @@ export class SessionDraft {
   }
 
   /** The call is over for good; its last event is kept for redeliveries. */
-  private consume({ toolCallId }: ParkedCall, event: HarnessEvent) {
+  private consume(call: ParkedCall, event: HarnessEvent, hookVerdict?: Verdict) {
     this.emit(event);
-    this.set({ consumed: [...this.state.consumed, { toolCallId, event }].slice(-CONSUMED_KEPT) });
+    const over = {
+      toolCallId: call.toolCallId,
+      event,
+      ...(hookVerdict ? { byHook: { call, verdict: hookVerdict } } : {}),
+    };
+    this.set({ consumed: [...this.state.consumed, over].slice(-CONSUMED_KEPT) });
   }
 
   noteQuestionTool(present: boolean) {

@@ -126,6 +126,23 @@ it('resumes the newest id that the agent gave its conversation (RES-02)', () => 
   expect(effects).toContainEqual({ type: 'start_agent', resume: 'B' });
 });
 
+it('gives the same answer again when a killed agent did not keep its result and its hook fires anew', () => {
+  const answers = { 'Q?': ['a'] };
+  const verdict = { type: 'answer', answers } as const;
+  const question: QuestionState = { status: 'answering', call, verdict, route: 'resume', attempts: 0, inDoubt: false };
+  const result: SessionInput = { type: 'call_result', toolCallId: 'q1', isError: false, text: '"Q?"="a"' };
+  const { state, effects } = play({ ...RUNNING, question }, result, { type: 'agent_exited', reason: 'killed' });
+  expect(events(effects).filter((event) => event.type === 'question_answered')).toHaveLength(1);
+
+  const again = play({ ...state, agent: 'live' }, fires('q1'));
+  expect(again.effects).toContainEqual({
+    type: 'reply',
+    fire: { fireId: 'f-q1', channel: 'hook' },
+    reply: { type: 'verdict', call, verdict },
+  });
+  expect(events(again.effects).some((event) => event.type === 'question_answered')).toBe(false);
+});
+
 it('opens no run for what the model says past a parked question, and mends its conversation', () => {
   const parking: QuestionState = { status: 'parking', call, route: 'resume', mend: false };
   const ending: SessionState = { ...RUNNING, agent: 'ending', runs: NEW_SESSION.runs, question: parking };
