@@ -341,7 +341,13 @@ export class TestHost {
   async close(): Promise<void> {
     this.harness?.kill('SIGKILL');
     await this.exited;
-    for (const pid of this.agentPids()) process.kill(pid, 'SIGKILL');
+    for (const pid of this.agentPids()) {
+      try {
+        process.kill(pid, 'SIGKILL');
+      } catch {
+        // It ended by itself between the look and the signal.
+      }
+    }
     this.socket?.destroy();
     await new Promise((resolve) => (this.server ? this.server.close(resolve) : resolve(undefined)));
     rmSync(this.root, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
