@@ -80,7 +80,20 @@ export function pinnedClaude(
 ): Promise<ClaudeProgram> {
   const script = fileURLToPath(new URL('../../../scripts/fetch-agents.mjs', import.meta.url));
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [script, 'newest'], { env: { ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+    // A group of its own, so that npm below it ends too when this process does before the fetch is over.
+    const child = spawn(process.execPath, [script, 'newest'], {
+      env: { ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+    });
+    const endFetch = (): void => {
+      try {
+        if (child.pid !== undefined) process.kill(-child.pid, 'SIGTERM');
+      } catch {
+        // It is over.
+      }
+    };
+    process.once('exit', endFetch);
     let out = '';
     let words = '';
     child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
@@ -92,6 +105,7 @@ export function pinnedClaude(
     });
     child.on('error', reject);
     child.on('close', (code) => {
+      process.off('exit', endFetch);
       const bin = out.trim();
       const version = /claude-(\d+\.\d+\.\d+)\//.exec(bin)?.[1];
       if (code === 0 && version !== undefined) {
