@@ -1,6 +1,10 @@
 // Brings the database to this release's schema: forward only, one transaction a step, under an
-// advisory lock so that any number of processes may start together. A schema from a newer release
-// is refused: guessing what it means could lose what people stored.
+// advisory lock so that any number of processes may start together.
+//
+// Old and new run side by side on one database, so almost every step is an *addition*: it keeps all
+// that an older release reads and writes working (new tables, columns with a default, indexes), and
+// older releases do not notice it. A *level* is a break: releases that do not know it refuse to
+// start, because guessing what it means could lose what people stored. See docs/adr/0016.
 
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
@@ -8,39 +12,73 @@ import { CoordinatorError } from './coordinator-error.js';
 import type { Db } from './database.js';
 import { sessionsMigration } from './migrations/0001-sessions.js';
 
-/** Steps in order; a released one is never changed. */
-const MIGRATIONS = [{ name: 'sessions', statements: sessionsMigration }] as const;
+export interface SchemaStep {
+  readonly kind: 'level' | 'addition';
+  /** Unique for ever; it is how the database remembers an addition. */
+  readonly name: string;
+  readonly statements: string;
+}
 
-export const SCHEMA_VERSION: number = MIGRATIONS.length;
+/**
+ * In order; one that was released is never changed, removed or moved. Append additions here. They run while
+ * older processes work: short locks only, nothing that fails an insert which does not know of them.
+ */
+export const SCHEMA_STEPS: readonly SchemaStep[] = [{ kind: 'level', name: 'sessions', statements: sessionsMigration }];
 
 const LOCK_KEY = 7_305_217_001;
 
-export async function migrate(db: Db, log: Logger): Promise<void> {
+export async function migrate(db: Db, log: Logger, steps: readonly SchemaStep[] = SCHEMA_STEPS): Promise<void> {
   for (;;) {
     const done = await db.transaction().execute(async (tx) => {
       await sql`select pg_advisory_xact_lock(${LOCK_KEY})`.execute(tx);
       await sql`create table if not exists engram_schema (
         version integer primary key, name text not null, applied_at timestamptz(3) not null default now())`.execute(tx);
-      const found = await sql<{
-        version: number;
-      }>`select coalesce(max(version), 0)::int as version from engram_schema`.execute(tx);
-      const version = found.rows[0]?.version ?? 0;
-      if (version > SCHEMA_VERSION) throw newerSchema(version);
-      const step = MIGRATIONS[version];
-      if (step === undefined) return true;
-      await sql.raw(step.statements).execute(tx);
-      await sql`insert into engram_schema (version, name) values (${version + 1}, ${step.name})`.execute(tx);
-      log.info({ version: version + 1, name: step.name }, 'schema step applied');
+      await sql`create table if not exists engram_schema_additions (
+        name text primary key, applied_at timestamptz(3) not null default now())`.execute(tx);
+      const found = await readSchemaState(tx);
+      const known = steps.filter((step) => step.kind === 'level').length;
+      if (found.level > known) throw newerSchema(found.level, known);
+      const next = nextStep(steps, found);
+      if (next === undefined) return true;
+      await sql.raw(next.statements).execute(tx);
+      if (next.kind === 'level')
+        await sql`insert into engram_schema (version, name) values (${found.level + 1}, ${next.name})`.execute(tx);
+      else await sql`insert into engram_schema_additions (name) values (${next.name})`.execute(tx);
+      log.info({ kind: next.kind, name: next.name }, 'schema step applied');
       return false;
     });
     if (done) return;
   }
 }
 
-function newerSchema(version: number): CoordinatorError {
+export interface SchemaState {
+  readonly level: number;
+  /** Names; those of a newer release among them. */
+  readonly additions: readonly string[];
+}
+
+/** Both tables must be there. */
+export async function readSchemaState(db: Db): Promise<SchemaState> {
+  const levels = await sql<{
+    level: number;
+  }>`select coalesce(max(version), 0)::int as level from engram_schema`.execute(db);
+  const additions = await sql<{ name: string }>`select name from engram_schema_additions order by name`.execute(db);
+  return { level: levels.rows[0]?.level ?? 0, additions: additions.rows.map((row) => row.name) };
+}
+
+function nextStep(steps: readonly SchemaStep[], found: SchemaState): SchemaStep | undefined {
+  let level = 0;
+  for (const step of steps) {
+    if (step.kind === 'level') level += 1;
+    if (step.kind === 'level' ? level > found.level : !found.additions.includes(step.name)) return step;
+  }
+  return undefined;
+}
+
+function newerSchema(level: number, known: number): CoordinatorError {
   return new CoordinatorError(
     'schema_newer',
-    `The database has schema ${version}, this release of Engram knows ${SCHEMA_VERSION}. ` +
+    `The database has schema ${level}, this release of Engram knows ${known}. ` +
       'A newer release has used it: start that one, or restore a backup made before the upgrade.',
   );
 }

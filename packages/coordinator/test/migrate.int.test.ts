@@ -1,14 +1,36 @@
-// Starting together, starting again, and a schema from the future.
+// Starting together, starting again, steps that older releases do not notice, and a schema from the future.
 
+import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openDatabase } from '../src/database.js';
+import { migrate, SCHEMA_STEPS, type SchemaStep } from '../src/migrate.js';
 import { startTestDatabase, type TestDatabase } from './test-database.js';
 
 let database: TestDatabase;
+const log = pino({ level: 'silent' });
 
 beforeAll(async () => {
   database = await startTestDatabase();
 });
 afterAll(() => database.stop());
+
+async function migrateWith(
+  connection: Awaited<ReturnType<TestDatabase['makeDatabase']>>,
+  steps: readonly SchemaStep[],
+): Promise<void> {
+  const { db, close } = openDatabase(connection, 2, log);
+  try {
+    await migrate(db, log, steps);
+  } finally {
+    await close();
+  }
+}
+
+const addition = (name: string): SchemaStep => ({
+  kind: 'addition',
+  name,
+  statements: `alter table sessions add column ${name} text`,
+});
 
 describe('schema', () => {
   it('is made once when many processes start together', async () => {
@@ -17,6 +39,41 @@ describe('schema', () => {
     expect(await database.query(connection, 'select version, name from engram_schema')).toEqual([
       { version: 1, name: 'sessions' },
     ]);
+    const applied = await database.query(connection, 'select name from engram_schema_additions order by applied_at');
+    expect(applied.map(({ name }) => name).sort()).toEqual(
+      SCHEMA_STEPS.flatMap((step) => (step.kind === 'addition' ? [step.name] : [])).sort(),
+    );
+  });
+
+  it('gets additions one by one, whichever release was there first, and keeps what release 0.1.0 checks', async () => {
+    const connection = await database.makeDatabase();
+    await migrateWith(connection, [...SCHEMA_STEPS, addition('first'), addition('second')]);
+    // An older release on it, then one that knows a third but not the second.
+    await migrateWith(connection, SCHEMA_STEPS);
+    await migrateWith(connection, [...SCHEMA_STEPS, addition('first'), addition('third')]);
+    const columns = await database.query(
+      connection,
+      `select column_name from information_schema.columns where table_name = 'sessions' and column_name in ('first', 'second', 'third')`,
+    );
+    expect(columns.map(({ column_name }) => column_name).sort()).toEqual(['first', 'second', 'third']);
+    // 0.1.0 refuses to start when this is above 1.
+    expect(await database.query(connection, 'select max(version) as version from engram_schema')).toEqual([
+      { version: 1 },
+    ]);
+  });
+
+  it('is left as it was by a step that fails, and goes on from there', async () => {
+    const connection = await database.makeDatabase();
+    const broken: SchemaStep = { kind: 'addition', name: 'broken', statements: 'create table half (); select 1/0' };
+    await expect(migrateWith(connection, [...SCHEMA_STEPS, addition('first'), broken])).rejects.toThrow('division');
+    expect(await database.query(connection, `select to_regclass('half') as half`)).toEqual([{ half: null }]);
+    await migrateWith(connection, [...SCHEMA_STEPS, addition('first'), { ...broken, statements: 'select 1' }]);
+    expect(
+      await database.query(
+        connection,
+        `select name from engram_schema_additions where name in ('first', 'broken') order by 1`,
+      ),
+    ).toEqual([{ name: 'broken' }, { name: 'first' }]);
   });
 
   it('from a newer release is refused in words', async () => {
