@@ -44,7 +44,10 @@ const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const MAIN = join(ROOT, 'packages/harness-claude/dist/main.js');
 
 export function claudeBinary(version: CliVersion): string {
-  return join(ROOT, `agents/claude-${version}/node_modules/@anthropic-ai/claude-code-linux-x64/claude`);
+  return join(
+    ROOT,
+    `agents/claude-${version}/node_modules/@anthropic-ai/claude-code-${process.platform}-${process.arch}/claude`,
+  );
 }
 
 export type EventOf<T extends HarnessEvent['type']> = Extract<HarnessEvent, { type: T }>;

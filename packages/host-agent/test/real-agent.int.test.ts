@@ -1,7 +1,6 @@
 // The whole path below the public door: real coordinator and PostgreSQL, the real harness, the real
 // CLI at both pinned versions, a scripted model.
 
-import { existsSync } from 'node:fs';
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -39,11 +38,10 @@ describe.each(process.env.ENGRAM_TEST_MATRIX === '1' ? ['2.1.183', '2.1.332'] : 
   (version) => {
     const claude = fileURLToPath(
       new URL(
-        `../../../agents/claude-${version}/node_modules/@anthropic-ai/claude-code-linux-x64/claude`,
+        `../../../agents/claude-${version}/node_modules/@anthropic-ai/claude-code-${process.platform}-${process.arch}/claude`,
         import.meta.url,
       ),
     );
-    const here = it.runIf(existsSync(claude) && existsSync(HARNESS[1] ?? ''));
     let model: DemoModel;
     let host: TestHost;
 
@@ -76,7 +74,7 @@ describe.each(process.env.ENGRAM_TEST_MATRIX === '1' ? ['2.1.183', '2.1.332'] : 
       return asleep.awaiting[0]?.tool_call_id ?? '';
     }
 
-    here('a prompt becomes events in the log, with the file it changed', async () => {
+    it('a prompt becomes events in the log, with the file it changed', async () => {
       const { id } = await create('[[WRITE]]');
       await stack.untilEvent(id, 'harness_idle', 1, SLOW_MS);
       const events = types(await stack.events(id)).filter((type) => type !== 'notice');
@@ -91,7 +89,7 @@ describe.each(process.env.ENGRAM_TEST_MATRIX === '1' ? ['2.1.183', '2.1.332'] : 
       expect(await agents(claude)).toEqual([]);
     });
 
-    here('a waiting question has no agent and no harness, and its answer reaches the model once', async () => {
+    it('a waiting question has no agent and no harness, and its answer reaches the model once', async () => {
       const { id } = await create('[[ASK1]]');
       await stack.until('one agent runs', async () => (await agents(claude)).length === 1, SLOW_MS);
       const toolCallId = await waitForQuestion(id);
@@ -114,7 +112,7 @@ describe.each(process.env.ENGRAM_TEST_MATRIX === '1' ? ['2.1.183', '2.1.332'] : 
       expect((await stack.coordinator.getSession(id))?.awaiting).toEqual([]);
     });
 
-    here('a harness killed in mid-run is followed by one that ends the agent and finishes the work', async () => {
+    it('a harness killed in mid-run is followed by one that ends the agent and finishes the work', async () => {
       const { id } = await create('[[GATE:held]]');
       await model.waitForGate('held', SLOW_MS);
       const [harness] = await assigned();
@@ -136,7 +134,7 @@ describe.each(process.env.ENGRAM_TEST_MATRIX === '1' ? ['2.1.183', '2.1.332'] : 
       expect(new Set(starts.map((event) => ('prompt_id' in event ? event.prompt_id : ''))).size).toBe(starts.length);
     });
 
-    here('a question asked on one host life is answered in the next', async () => {
+    it('a question asked on one host life is answered in the next', async () => {
       const { id } = await create('[[ASK1]]');
       const toolCallId = await waitForQuestion(id);
       await host.agent.close();
@@ -154,7 +152,7 @@ describe.each(process.env.ENGRAM_TEST_MATRIX === '1' ? ['2.1.183', '2.1.332'] : 
       expect(await agents(claude)).toEqual([]);
     });
 
-    here('a host that closes in mid-run leaves no process and an interrupted run', async () => {
+    it('a host that closes in mid-run leaves no process and an interrupted run', async () => {
       const { id } = await create('[[BASH:sleep 30]]');
       await stack.untilEvent(id, 'tool_call_started', 1, SLOW_MS);
       const begun = Date.now();
@@ -166,7 +164,7 @@ describe.each(process.env.ENGRAM_TEST_MATRIX === '1' ? ['2.1.183', '2.1.332'] : 
       expect(session).toMatchObject({ running: false, status: 'idle' });
     });
 
-    here('attending wakes the session ahead of the answer', async () => {
+    it('attending wakes the session ahead of the answer', async () => {
       const { id } = await create('[[ASK1]]');
       const toolCallId = await waitForQuestion(id);
       await stack.coordinator.attendQuestion(id, toolCallId, 60_000);
