@@ -11,6 +11,7 @@ import type { Logger } from 'pino';
 import { CoordinatorError } from './coordinator-error.js';
 import type { Db } from './database.js';
 import { sessionsMigration } from './migrations/0001-sessions.js';
+import { filesAndHostsAddition } from './migrations/files-and-hosts.js';
 
 export interface SchemaStep {
   readonly kind: 'level' | 'addition';
@@ -23,7 +24,10 @@ export interface SchemaStep {
  * In order; one that was released is never changed, removed or moved. Append additions here. They run while
  * older processes work: short locks only, nothing that fails an insert which does not know of them.
  */
-export const SCHEMA_STEPS: readonly SchemaStep[] = [{ kind: 'level', name: 'sessions', statements: sessionsMigration }];
+export const SCHEMA_STEPS: readonly SchemaStep[] = [
+  { kind: 'level', name: 'sessions', statements: sessionsMigration },
+  { kind: 'addition', name: 'files-and-hosts', statements: filesAndHostsAddition },
+];
 
 const LOCK_KEY = 7_305_217_001;
 
