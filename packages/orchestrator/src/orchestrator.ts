@@ -78,7 +78,8 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
     return503OnClosing: false,
     forceCloseConnections: false,
     genReqId: (request) => toRequestId(request.headers['x-request-id']),
-    routerOptions: { maxParamLength: 1024 },
+    // As long as a request line can be: an over-long id is an unknown one, not another route.
+    routerOptions: { maxParamLength: 20_000 },
     frameworkErrors: (error, request, reply) => createErrorHandler(log)(error, request, reply),
     clientErrorHandler: answerBrokenHttp,
   });

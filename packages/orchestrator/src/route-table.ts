@@ -94,7 +94,7 @@ function toCall<Q, B>(spec: RouteSpec<Q, B>, raw: RawCall): Call<Q, B> {
   const query = parse<Q>(spec.query ?? none, spec.query === undefined ? undefined : raw.query);
   const body = parse<B>(
     spec.body ?? none,
-    spec.body === undefined ? undefined : (raw.body ?? (spec.bodyOptional ? {} : undefined)),
+    spec.body === undefined ? undefined : raw.body === undefined && spec.bodyOptional ? {} : raw.body,
   );
   return {
     raw,

@@ -72,6 +72,19 @@ describe('bodies', () => {
     }
   });
 
+  it('are objects, also where they may be left out', async () => {
+    const none = await callUrl(`${t.url}/api/v1/sessions`, 'POST', { authorization: `Bearer ${t.token}`, ...json });
+    expect(none.status).toBe(201);
+    for (const body of ['null', '[]', '"x"', '1']) {
+      const answer = await post('/api/v1/sessions', body);
+      expect([answer.status, answer.json.code, answer.json.detail]).toEqual([
+        422,
+        'invalid_body',
+        '(body) must be a JSON object',
+      ]);
+    }
+  });
+
   it('may nest as deep as they like', async () => {
     const deep = `{"text":${'['.repeat(100_000)}${']'.repeat(100_000)}}`;
     expect((await post(`/api/v1/sessions/${sessionId}/prompts`, deep)).status).toBe(422);
@@ -123,6 +136,7 @@ describe('paths and methods', () => {
       '/api/v1/sessions/%c0%af',
       '/api/../etc/passwd',
       '/nothing.js',
+      `/api/v1/sessions/${'a'.repeat(8_000)}`,
     ]) {
       const answer = await sendRaw(
         t.door.port,
