@@ -8,6 +8,12 @@ export type CoordinatorErrorCode =
   | 'migration_failed'
   | 'sequence_gap'
   | 'closed'
+  // a backup and its restore
+  | 'backup_damaged'
+  | 'backup_newer'
+  | 'database_not_empty'
+  | 'database_in_use'
+  | 'database_unsuitable'
   // the embedded PostgreSQL
   | 'postgres_missing'
   | 'postgres_needs_account'

@@ -31,6 +31,7 @@ import { createNotifier, EVENTS_CHANNEL, type HintChannel, WORK_CHANNEL } from '
 import { createHostWatch, type HostWatch } from './live/watch-hosts.js';
 import { createSessionWatch, type SessionWatch } from './live/watch-sessions.js';
 import { migrate } from './migrate.js';
+import { explainOpenFailure } from './open-failure.js';
 import { readSession } from './session-view.js';
 
 export interface CoordinatorOptions {
@@ -58,7 +59,7 @@ export async function createCoordinator(options: CoordinatorOptions): Promise<Co
     await migrate(db, log);
   } catch (error) {
     await database.close();
-    throw startError(error);
+    throw explainOpenFailure(options.connection, error);
   }
   const notifier = createNotifier(db, log);
   const listener = createListener(options.connection, log);
@@ -194,11 +195,4 @@ async function isReady(db: Db): Promise<boolean> {
     () => false,
   );
   return Promise.race([asked, delay(READY_TIMEOUT_MS, false, { ref: false })]);
-}
-
-function startError(error: unknown): CoordinatorError {
-  const cause = toCoordinatorError(error);
-  if (cause.code !== 'unavailable') return cause;
-  const why = error instanceof Error ? error.message : String(error);
-  return new CoordinatorError('unavailable', `the database cannot be opened: ${why}`, { cause: error });
 }

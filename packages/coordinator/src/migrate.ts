@@ -29,16 +29,23 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
   { kind: 'addition', name: 'files-and-hosts', statements: filesAndHostsAddition },
 ];
 
-const LOCK_KEY = 7_305_217_001;
+/** Whoever changes the schema holds it. */
+export const MIGRATION_LOCK = 7_305_217_001;
+
+/** Where the database remembers which steps it has had. */
+export const SCHEMA_TABLES: readonly string[] = ['engram_schema', 'engram_schema_additions'];
+export const SCHEMA_TABLES_SQL: readonly string[] = [
+  `create table if not exists engram_schema (
+    version integer primary key, name text not null, applied_at timestamptz(3) not null default now())`,
+  `create table if not exists engram_schema_additions (
+    name text primary key, applied_at timestamptz(3) not null default now())`,
+];
 
 export async function migrate(db: Db, log: Logger, steps: readonly SchemaStep[] = SCHEMA_STEPS): Promise<void> {
   for (;;) {
     const done = await db.transaction().execute(async (tx) => {
-      await sql`select pg_advisory_xact_lock(${LOCK_KEY})`.execute(tx);
-      await sql`create table if not exists engram_schema (
-        version integer primary key, name text not null, applied_at timestamptz(3) not null default now())`.execute(tx);
-      await sql`create table if not exists engram_schema_additions (
-        name text primary key, applied_at timestamptz(3) not null default now())`.execute(tx);
+      await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`.execute(tx);
+      for (const statement of SCHEMA_TABLES_SQL) await sql.raw(statement).execute(tx);
       const found = await readSchemaState(tx);
       const known = steps.filter((step) => step.kind === 'level').length;
       if (found.level > known) throw newerSchema(found.level, known);
@@ -55,14 +62,14 @@ export async function migrate(db: Db, log: Logger, steps: readonly SchemaStep[] 
   }
 }
 
-export interface SchemaState {
+interface SchemaState {
   readonly level: number;
   /** Names; those of a newer release among them. */
   readonly additions: readonly string[];
 }
 
 /** Both tables must be there. */
-export async function readSchemaState(db: Db): Promise<SchemaState> {
+async function readSchemaState(db: Db): Promise<SchemaState> {
   const levels = await sql<{
     level: number;
   }>`select coalesce(max(version), 0)::int as level from engram_schema`.execute(db);
