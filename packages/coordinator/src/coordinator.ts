@@ -140,6 +140,12 @@ export interface SessionDesk {
     since: number,
     limit: number,
   ): Promise<{ readonly events: readonly StoredEvent[]; readonly tail: number }>;
+  /** The newest events with idx < before, oldest first: reading from the end. */
+  readEventsBefore(
+    id: string,
+    before: number,
+    limit: number,
+  ): Promise<{ readonly events: readonly StoredEvent[]; readonly tail: number }>;
   /**
    * Live view. `onEvents` is only a hint that the tail moved (read again by cursor); `onChunk` brings
    * ephemeral chunks; `onDeleted` fires once. Returns the unsubscribe function.

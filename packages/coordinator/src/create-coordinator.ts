@@ -18,7 +18,7 @@ import { dequeuePrompt, editPrompt } from './desk/edit-prompt.js';
 import { readFigures } from './desk/figures.js';
 import { listPendingQuestions, listSessions } from './desk/list-sessions.js';
 import * as owners from './desk/owners.js';
-import { readEvents } from './desk/read-events.js';
+import { readEvents, readEventsBefore } from './desk/read-events.js';
 import { renameSession } from './desk/rename-session.js';
 import { interrupt, sleep, wake } from './desk/steer-session.js';
 import { attachFacts, commandsAfter, sessionWishes } from './host/attach-facts.js';
@@ -139,6 +139,7 @@ function toSessionDesk(deps: { db: Db; ask: Ask; sessionWatch: SessionWatch }): 
     wake: (id) => ask(wake(db, id), WORK_CHANNEL),
     listPendingQuestions: (query) => ask(listPendingQuestions(db, query)),
     readEvents: (id, since, limit) => ask(readEvents(db, id, since, limit)),
+    readEventsBefore: (id, before, limit) => ask(readEventsBefore(db, id, before, limit)),
     watchSession: (id, watcher) => sessionWatch.watch(id, watcher),
     findTokenOwner: (sha256) => ask(owners.findTokenOwner(db, sha256)),
     putToken: (sha256, owner) => ask(owners.putToken(db, sha256, owner)),

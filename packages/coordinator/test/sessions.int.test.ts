@@ -164,6 +164,17 @@ describe('the log', () => {
     );
     expect(await coordinator.readEvents(session.id, 1_000, 10)).toEqual({ events: [], tail: 43 });
     expect((await coordinator.readEvents(session.id, 2, 2)).events.map((each) => each.idx)).toEqual([3, 4]);
+    // From the end, the same log: each page ends where the one after it begins.
+    const found: number[] = [];
+    for (let before = Number.MAX_SAFE_INTEGER; ; before = found[0] ?? 0) {
+      const { events, tail } = await coordinator.readEventsBefore(session.id, before, 1_000);
+      expect(tail).toBe(43);
+      expect(events.length).toBeLessThan(30);
+      if (events.length === 0) break;
+      found.unshift(...events.map((each) => each.idx));
+    }
+    expect(found).toEqual(Array.from({ length: 43 }, (_, at) => at + 1));
+    expect((await coordinator.readEventsBefore(session.id, 44, 2)).events.map((each) => each.idx)).toEqual([42, 43]);
   });
 
   it('stores events whatever their size and stays silent about their content', async () => {

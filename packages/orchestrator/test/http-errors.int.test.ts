@@ -311,6 +311,14 @@ describe('sessions', () => {
       events: [],
       next_since: tail,
     });
+    const end = await t.call('GET', `/api/v1/sessions/${sessionId}/events?before=99999999999999999999&limit=1`);
+    expect(end.json.events).toMatchObject([{ idx: tail }]);
+    expect(end.json.next_since).toBe(tail);
+    const start = await t.call('GET', `/api/v1/sessions/${sessionId}/events?before=2`);
+    expect(start.json.events).toMatchObject([{ idx: 1, type: 'session_created' }]);
+    expect((await t.call('GET', `/api/v1/sessions/${sessionId}/events?before=1`)).json.events).toEqual([]);
+    const refused = await t.call('GET', `/api/v1/sessions/${sessionId}/events?before=-1`);
+    expect([refused.status, refused.json.code]).toEqual([400, 'invalid_cursor']);
   });
 });
 

@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { EventPage } from '../api-schemas.js';
-import { startCursor } from '../cursors.js';
+import { parseCursor, startCursor } from '../cursors.js';
 import { queryLimit } from '../input-schemas.js';
 import { Problem } from '../problem.js';
 import { type ApiRoute, type RawCall, STREAMED, sessionRoute } from '../route-table.js';
@@ -25,6 +25,12 @@ const events = sessionRoute(
     action: 'session.read',
     query: z.object({
       since: z.string().optional().meta({ type: 'integer', minimum: 0, description: 'Only events with a larger idx.' }),
+      before: z.string().optional().meta({
+        type: 'integer',
+        minimum: 0,
+        description:
+          'For a page of JSON: the newest events with a smaller idx, oldest first; since is then not looked at. Larger than any idx gives the end of the log.',
+      }),
       limit: queryLimit(1000, 500),
     }),
     headers: [
@@ -51,7 +57,12 @@ const events = sessionRoute(
       streams.open(session.id, since, raw.hijack());
       return STREAMED;
     }
-    const { events: page, tail } = await desk.readEvents(session.id, since, query.limit ?? 500);
+    const before = parseCursor('before', query.before);
+    const limit = query.limit ?? 500;
+    const { events: page, tail } =
+      before === undefined
+        ? await desk.readEvents(session.id, since, limit)
+        : await desk.readEventsBefore(session.id, before, limit);
     const nextSince = page.at(-1)?.idx ?? Math.min(since, tail);
     return {
       status: 200,
