@@ -219,6 +219,46 @@ describe('the conversation', () => {
     await page.keyboard.press('Escape');
   });
 
+  it('shows the end of a long log before its past is there, and moves nobody when the past comes in', async () => {
+    const session = await pages.stage.session({ title: 'From the end', prompt: 'Begin' });
+    await session.play(...longScene('r1', session.promptId, 3_000));
+    const page = await pages.open('/');
+    let letThrough: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => {
+      letThrough = resolve;
+    });
+    await page.route(/events\?before=\d{1,6}&/, async (route) => {
+      await held;
+      await route.continue();
+    });
+    await page.goto(`${pages.stage.url}${at(session)}`);
+    await page
+      .getByText(/Step 99\d is done/)
+      .last()
+      .waitFor();
+    // What only the part that is not there yet says is taken from the server's summary.
+    await page.getByRole('button', { name: 'Stop' }).waitFor();
+    const log = page.getByRole('log');
+    await log.evaluate((element) => element.scrollTo(0, 0));
+    await page.getByText('Reading what happened before…').waitFor();
+    await log.evaluate((element) => element.scrollTo(0, 300));
+    // Two frames: the rows at the new place are drawn and measured.
+    await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+    await page.waitForTimeout(200);
+    const step = page.getByText(/Step \d+ is done/).nth(5);
+    const [text, before] = [await step.textContent(), await step.boundingBox()];
+    letThrough();
+    await expect.poll(() => log.evaluate((element) => element.scrollTop)).toBeGreaterThan(5_000);
+    const after = await page.getByText(text ?? '', { exact: true }).boundingBox();
+    expect(Math.abs((after?.y ?? 0) - (before?.y ?? 0))).toBeLessThan(4);
+    await expect
+      .poll(async () => {
+        await log.evaluate((element) => element.scrollTo(0, 0));
+        return row(page, /^run 1 · 1000 tools/).count();
+      })
+      .toBe(1);
+  });
+
   it('streams text and replaces it by the stored message, once', async () => {
     const session = await telling();
     const page = await pages.open(at(session));

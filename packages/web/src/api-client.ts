@@ -2,8 +2,8 @@
 // repeated without harm (the server knows them by an id of ours) are repeated until they are
 // stored, because what a person sent must not depend on one packet.
 
-import type { NewSessionBody, ServerStatus, Session, SessionPage } from './api-types.js';
-import { isJsonObject } from './parse-event.js';
+import type { LogEvent, NewSessionBody, ServerStatus, Session, SessionPage } from './api-types.js';
+import { isJsonObject, parseLogEvent } from './parse-event.js';
 import { words } from './strings.js';
 import type { Answers } from './wire-types.js';
 
@@ -158,4 +158,11 @@ export const api = {
   },
 
   eventsUrl: (id: string) => `/api/v1${at(id)}/events`,
+  /** The newest events with idx < before, oldest first. */
+  async eventsBefore(id: string, before: number, limit: number): Promise<readonly LogEvent[]> {
+    const page = await getJson<{ readonly events: readonly unknown[] }>(
+      `${at(id)}/events?before=${before}&limit=${limit}`,
+    );
+    return page.events.flatMap((value) => parseLogEvent(value) ?? []);
+  },
 };

@@ -45,7 +45,11 @@ class Builder {
   status: SessionStatus | undefined;
   deleted = false;
 
-  constructor(readonly cards: ReadonlyMap<string, QuestionCard>) {}
+  constructor(
+    readonly cards: ReadonlyMap<string, QuestionCard>,
+    /** The log is held from its first event on. */
+    readonly whole: boolean,
+  ) {}
 
   add(entry: LogEvent): void {
     const { event, idx, at } = entry;
@@ -163,7 +167,7 @@ class Builder {
       kind: 'run',
       key,
       runId,
-      number: this.runs.size + 1,
+      number: this.whole ? this.runs.size + 1 : undefined,
       state: 'open',
       tools: 0,
       failedTools: 0,
@@ -259,11 +263,12 @@ class Builder {
 }
 
 /** The stored part: grows with the log, so it is made once per new event and not per streamed word. */
-export function buildStored(events: readonly LogEvent[]): StoredConversation {
+export function buildStored(events: readonly LogEvent[], whole = true): StoredConversation {
   const cards = buildQuestionCards(events);
-  const builder = new Builder(cards);
+  const builder = new Builder(cards, whole);
   for (const entry of events) builder.add(entry);
-  const rows = [...builder.finish()];
+  const earlier: readonly Row[] = whole ? [] : [{ kind: 'earlier', key: 'earlier' }];
+  const rows = [...earlier, ...builder.finish()];
   const openCards = [...cards.values()].filter(isOpen);
   const running = [...builder.runs.values()].some((run) => run.state === 'open');
   const stuck = builder.status === 'failed' || builder.status === 'host_lost';

@@ -5,7 +5,7 @@ import { buildFileTotals, type FileTotal } from './net-changes.js';
 
 export interface ChangesOfRun {
   readonly runId: string;
-  readonly number: number;
+  readonly number: number | undefined;
   readonly changes: readonly ChangeRow[];
   readonly files: readonly FileTotal[];
 }
@@ -21,7 +21,7 @@ export function changesByRun(changes: readonly ChangeRow[], runs: readonly RunRo
   }
   return [...byRun].map(([runId, list]) => ({
     runId,
-    number: numbers.get(runId) ?? 0,
+    number: numbers.get(runId),
     changes: list,
     files: buildFileTotals(list),
   }));

@@ -12,7 +12,8 @@ export interface RunRow {
   readonly kind: 'run';
   readonly key: string;
   readonly runId: string;
-  readonly number: number;
+  /** Undefined while the log before it is not read yet. */
+  readonly number: number | undefined;
   readonly state: RunState;
   readonly tools: number;
   readonly failedTools: number;
@@ -78,4 +79,6 @@ export type Row =
     }
   | { readonly kind: 'question'; readonly key: string; readonly runId: string; readonly card: QuestionCard }
   | NoticeRow
+  /** Stands for the part of the log that is not read yet. */
+  | { readonly kind: 'earlier'; readonly key: string }
   | { readonly kind: 'unrecognised'; readonly key: string; readonly name: string; readonly fields: string };

@@ -19,6 +19,7 @@ function textOf(row: Row): string {
     case 'unrecognised':
       return row.fields;
     case 'run':
+    case 'earlier':
       return '';
   }
 }

@@ -1,9 +1,11 @@
 // The living side of one open session: connects the event stream to the pure store and tells React.
-// Items are applied once per frame, so a fast stream is at most one render per frame. Logs of the
-// sessions visited last are kept, so going back continues at the cursor instead of from the start.
+// Items are applied once per frame, so a fast stream is at most one render per frame. The end of the
+// log is read first, the stream goes on from there, and the past comes in behind. Logs of the sessions
+// visited last are kept, so going back continues at the cursor instead of from the start.
 
 import { useEffect, useState, useSyncExternalStore } from 'react';
 import { api } from './api-client.js';
+import type { LogEvent } from './api-types.js';
 import {
   type ConnectionState,
   createEventsClient,
@@ -12,14 +14,28 @@ import {
   type EventsListener,
   type StreamItem,
 } from './events-client.js';
-import { EMPTY_LOG, reduceLog, type SessionLog } from './session-store.js';
+import { END_EVENTS, FROM_THE_END, readEarlier } from './read-earlier.js';
+import { EMPTY_LOG, logFromEnd, reduceLog, type SessionLog, withEarlier } from './session-store.js';
 import { browserSharing, createSharedEventsClient } from './shared-events.js';
 
 export interface FeedState {
   readonly log: SessionLog;
   readonly connection: ConnectionState;
-  /** The stored past has been read at least once: an empty log means an empty session. */
+  /** The log's end has been read at least once: an empty log means an empty session. */
   readonly caughtUp: boolean;
+}
+
+type EndOfLog = Promise<readonly LogEvent[] | undefined>;
+const asked = new Map<string, EndOfLog>();
+
+function askForEnd(id: string): EndOfLog {
+  // Whatever goes wrong here, the stream then reads from the start and says what is wrong.
+  return api.eventsBefore(id, FROM_THE_END, END_EVENTS).catch(() => undefined);
+}
+
+/** Asks for a session's end before anything can show it: the page's own code is still being read. */
+export function prefetchSession(id: string): void {
+  asked.set(id, askForEnd(id));
 }
 
 export interface SessionFeed {
@@ -56,6 +72,7 @@ function createSessionFeed(id: string): SessionFeed & { open(): () => void } {
   let pending: StreamItem[] = [];
   let client: EventsClient | undefined;
   let frame: number | undefined;
+  let completing = false;
   const listeners = new Set<() => void>();
 
   function set(next: FeedState): void {
@@ -78,7 +95,30 @@ function createSessionFeed(id: string): SessionFeed & { open(): () => void } {
   }
 
   function onConnection(connection: ConnectionState): void {
-    set({ ...state, connection, caughtUp: state.caughtUp });
+    set({ ...state, connection });
+  }
+
+  function completePast(isClosed: () => boolean): void {
+    if (completing || state.log.firstIdx === 1) return;
+    completing = true;
+    void readEarlier({
+      page: (before, limit) => api.eventsBefore(id, before, limit),
+      held: () => ({ firstIdx: state.log.firstIdx, count: state.log.events.length }),
+      take: (events) => set({ ...state, log: withEarlier(state.log, events) }),
+      pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+      isOver: () => isClosed() || state.connection.status === 'ended',
+    }).finally(() => {
+      completing = false;
+    });
+  }
+
+  function connect(): EventsClient {
+    const listener: EventsListener = { onItems, onConnection };
+    const url = api.eventsUrl(id);
+    const since = state.log.lastIdx;
+    const sharing = browserSharing();
+    if (sharing === undefined) return createEventsClient(url, since, listener, DEPS);
+    return createSharedEventsClient(`engram.events.${id}`, url, since, listener, DEPS, sharing);
   }
 
   return {
@@ -89,19 +129,24 @@ function createSessionFeed(id: string): SessionFeed & { open(): () => void } {
     getState: () => state,
     retryNow: () => client?.retryNow(),
     open() {
-      const listener: EventsListener = { onItems, onConnection };
-      const sharing = browserSharing();
-      client =
-        sharing === undefined
-          ? createEventsClient(api.eventsUrl(id), state.log.lastIdx, listener, DEPS)
-          : createSharedEventsClient(
-              `engram.events.${id}`,
-              api.eventsUrl(id),
-              state.log.lastIdx,
-              listener,
-              DEPS,
-              sharing,
-            );
+      let closed = false;
+      const isClosed = () => closed;
+      const watchPast = () => completePast(isClosed);
+      listeners.add(watchPast);
+      const begin = () => {
+        client = connect();
+        completePast(isClosed);
+      };
+      if (state.log.lastIdx > 0) begin();
+      else {
+        const end = asked.get(id) ?? askForEnd(id);
+        asked.delete(id);
+        void end.then((events) => {
+          if (closed) return;
+          if (events !== undefined) set({ ...state, log: logFromEnd(events), caughtUp: true });
+          begin();
+        });
+      }
       const retry = () => client?.retryNow();
       const onVisible = () => {
         if (!document.hidden) retry();
@@ -109,6 +154,8 @@ function createSessionFeed(id: string): SessionFeed & { open(): () => void } {
       addEventListener('online', retry);
       document.addEventListener('visibilitychange', onVisible);
       return () => {
+        closed = true;
+        listeners.delete(watchPast);
         removeEventListener('online', retry);
         document.removeEventListener('visibilitychange', onVisible);
         client?.close();

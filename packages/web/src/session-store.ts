@@ -1,5 +1,6 @@
 // What the page holds of one session: the log so far and the text that is being streamed.
-// Pure: (log, items) → log. An event is kept once, by idx; the full message replaces its chunks.
+// Pure: (log, items) → log. An event is kept once, by idx; the full message replaces its chunks. A log
+// may begin in the middle: what is before it is read later and put in front.
 
 import type { LogEvent } from './api-types.js';
 import type { StreamItem } from './events-client.js';
@@ -14,12 +15,27 @@ export interface LiveText {
 export interface SessionLog {
   /** Ascending by idx, each idx once. */
   readonly events: readonly LogEvent[];
+  /** The log is held from here on; 1 = nothing is missing before it. */
+  readonly firstIdx: number;
   readonly lastIdx: number;
   /** Streamed and not stored yet, in order of first appearance. */
   readonly live: readonly LiveText[];
 }
 
-export const EMPTY_LOG: SessionLog = { events: [], lastIdx: 0, live: [] };
+export const EMPTY_LOG: SessionLog = { events: [], firstIdx: 1, lastIdx: 0, live: [] };
+
+/** A log that is known from its end only. */
+export function logFromEnd(events: readonly LogEvent[]): SessionLog {
+  const [first, last] = [events[0], events.at(-1)];
+  if (first === undefined || last === undefined) return EMPTY_LOG;
+  return { events, firstIdx: first.idx, lastIdx: last.idx, live: [] };
+}
+
+/** Puts events in front that end right before the log; without any, nothing is before it. */
+export function withEarlier(log: SessionLog, earlier: readonly LogEvent[]): SessionLog {
+  const fitting = earlier.filter(({ idx }) => idx < log.firstIdx);
+  return { ...log, events: [...fitting, ...log.events], firstIdx: fitting[0]?.idx ?? 1 };
+}
 
 function addChunk(live: readonly LiveText[], chunk: AgentMessageChunk): readonly LiveText[] {
   const at = live.findIndex((l) => l.messageId === chunk.message_id);
@@ -57,11 +73,14 @@ export function reduceLog(log: SessionLog, items: readonly StreamItem[]): Sessio
         live = addChunk(live, item.chunk);
         break;
       case 'lagged':
-        // The server's log is shorter than ours: it was restored from an older copy. Ours is void.
-        if (item.lastEventIdx < lastIdx) return { ...EMPTY_LOG, lastIdx: item.lastEventIdx };
+        // The server's log is shorter than ours: it was restored from an older copy. Ours is void, and
+        // read again from the server's end.
+        if (item.lastEventIdx < lastIdx) {
+          return { ...EMPTY_LOG, firstIdx: item.lastEventIdx + 1, lastIdx: item.lastEventIdx };
+        }
         break;
     }
   }
   if (added.length === 0 && live === log.live && lastIdx === log.lastIdx) return log;
-  return { events: added.length === 0 ? log.events : [...log.events, ...added], lastIdx, live };
+  return { ...log, events: added.length === 0 ? log.events : [...log.events, ...added], lastIdx, live };
 }

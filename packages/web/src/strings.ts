@@ -38,6 +38,7 @@ export const words = {
   filterSessions: 'Filter sessions',
   emptyConversation: 'Nothing has happened yet. Send a message to begin.',
   loading: 'Loading…',
+  loadingEarlier: 'Reading what happened before…',
   sessionGone: 'This session is not there: it was deleted, or the address is wrong.',
   sessionDeleted: 'This session was deleted.',
   backToSessions: 'Back to sessions',
@@ -68,7 +69,7 @@ export const words = {
   },
   demoBanner: 'Demo: a scripted model answers here, not a real one.',
 
-  run: (n: number) => `run ${n}`,
+  run: (n: number | undefined) => (n === undefined ? 'run' : `run ${n}`),
   tools: (n: number) => (n === 1 ? '1 tool' : `${n} tools`),
   failedTools: (n: number) => `${n} failed`,
   runState: { open: 'running', done: '', failed: 'failed', interrupted: 'stopped' },

@@ -1,11 +1,16 @@
 // What the page asks the server for again and again: the session list and the server's own state.
 
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useCallback, useSyncExternalStore } from 'react';
 import { ApiError, api } from './api-client.js';
 
 const LIST_EVERY_MS = 2_000;
 const LIST_HIDDEN_MS = 10_000;
+
+/** Asks for the list before anything can show it. */
+export function prefetchSessions(client: QueryClient): void {
+  void client.prefetchQuery({ queryKey: ['sessions'], queryFn: api.listSessions, retry: false });
+}
 
 export function useSessions() {
   return useQuery({

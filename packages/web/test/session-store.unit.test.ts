@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { KnownEvent } from '../src/api-types.js';
 import type { StreamItem } from '../src/events-client.js';
-import { EMPTY_LOG, reduceLog } from '../src/session-store.js';
-import { AT } from './log-of.js';
+import { EMPTY_LOG, logFromEnd, reduceLog, withEarlier } from '../src/session-store.js';
+import { AT, logOf } from './log-of.js';
 
 const event = (idx: number, value: KnownEvent = { type: 'harness_idle' }): StreamItem => ({
   type: 'event',
@@ -45,8 +45,21 @@ describe('session store', () => {
     expect(reduceLog(log, [])).toBe(log);
   });
 
-  it('starts over when the server has fewer events than the page', () => {
+  it('starts over when the server has fewer events than the page, and has the rest to read again', () => {
     const log = reduceLog(EMPTY_LOG, [event(1), event(2), event(3)]);
-    expect(reduceLog(log, [{ type: 'lagged', lastEventIdx: 1 }])).toEqual({ events: [], lastIdx: 1, live: [] });
+    const lagged = reduceLog(log, [{ type: 'lagged', lastEventIdx: 1 }]);
+    expect(lagged).toEqual({ events: [], firstIdx: 2, lastIdx: 1, live: [] });
+    expect(withEarlier(lagged, logOf({ type: 'harness_idle' }))).toMatchObject({ firstIdx: 1, lastIdx: 1 });
+  });
+
+  it('begins at the end of a long log and takes what is before it once', () => {
+    const all = logOf(...Array.from({ length: 9 }, (): KnownEvent => ({ type: 'harness_idle' })));
+    const end = reduceLog(logFromEnd(all.slice(6)), [event(9), event(10)]);
+    expect(end).toMatchObject({ firstIdx: 7, lastIdx: 10 });
+    const more = withEarlier(end, all.slice(2, 8));
+    expect(more.events.map(({ idx }) => idx)).toEqual([3, 4, 5, 6, 7, 8, 9, 10]);
+    expect(more.firstIdx).toBe(3);
+    expect(withEarlier(more, []).firstIdx).toBe(1);
+    expect(logFromEnd([])).toBe(EMPTY_LOG);
   });
 });

@@ -15,6 +15,8 @@ import { PathText } from './PathText.js';
 interface Props {
   readonly changes: readonly ChangeRow[];
   readonly runs: readonly RunRow[];
+  /** False while a part of the log is not read yet. */
+  readonly whole: boolean;
   readonly onJump: (key: string) => void;
   /** Opens or closes the diffs of all changes in the conversation; undefined where that is not in view. */
   readonly onOpenAll: ((open: boolean) => void) | undefined;
@@ -22,7 +24,7 @@ interface Props {
 
 type View = 'byFile' | 'byRun';
 
-export function ChangesPane({ changes, runs, onJump, onOpenAll }: Props) {
+export function ChangesPane({ changes, runs, whole, onJump, onOpenAll }: Props) {
   const [view, setView] = useState<View>('byFile');
   const files = useMemo(() => buildFileTotals(changes), [changes]);
   const total = sumTotals(files);
@@ -69,7 +71,9 @@ export function ChangesPane({ changes, runs, onJump, onOpenAll }: Props) {
         </div>
       )}
       <div className="scroll-y min-h-0 grow py-1">
-        {files.length === 0 && <p className="text-muted px-3 py-2">{words.changes.none}</p>}
+        {files.length === 0 && (
+          <p className="text-muted px-3 py-2">{whole ? words.changes.none : words.loadingEarlier}</p>
+        )}
         {view === 'byFile' ? (
           <ul>
             {files.map((file) => (
@@ -81,7 +85,9 @@ export function ChangesPane({ changes, runs, onJump, onOpenAll }: Props) {
         )}
       </div>
       {files.length > 0 && view === 'byFile' && (
-        <p className="text-muted border-line border-t px-3 py-1.5 text-[12px]">{words.changes.net}</p>
+        <p className="text-muted border-line border-t px-3 py-1.5 text-[12px]">
+          {whole ? words.changes.net : words.loadingEarlier}
+        </p>
       )}
     </aside>
   );

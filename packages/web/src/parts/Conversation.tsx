@@ -19,6 +19,8 @@ export interface ConversationHandle {
 
 interface Props {
   readonly rows: readonly Row[];
+  /** Where the log that the rows are made of begins: when it moves, rows were put in front. */
+  readonly firstIdx: number;
   readonly owner: string;
   readonly caughtUp: boolean;
   /** The row that a search is at. */
@@ -39,7 +41,7 @@ function withoutCollapsed(rows: readonly Row[], toggled: ReadonlySet<string>): r
   });
 }
 
-export function Conversation({ rows, owner, caughtUp, found, ref }: Props) {
+export function Conversation({ rows, firstIdx, owner, caughtUp, found, ref }: Props) {
   const list = useRef<VListHandle>(null);
   const box = useRef<HTMLDivElement>(null);
   const sticky = useRef(true);
@@ -54,6 +56,8 @@ export function Conversation({ rows, owner, caughtUp, found, ref }: Props) {
   const lastKey = shown.at(-1)?.key;
   const latest = useRef(shown);
   latest.current = shown;
+  const drawnFrom = useRef(firstIdx);
+  const inFront = firstIdx < drawnFrom.current;
 
   const toEnd = useCallback(() => {
     jump.current = undefined;
@@ -83,6 +87,10 @@ export function Conversation({ rows, owner, caughtUp, found, ref }: Props) {
     },
     [onScroll],
   );
+
+  useLayoutEffect(() => {
+    drawnFrom.current = firstIdx;
+  }, [firstIdx]);
 
   useLayoutEffect(() => {
     if (sticky.current && shown.length > 0) list.current?.scrollToIndex(shown.length - 1, { align: 'end' });
@@ -163,6 +171,7 @@ export function Conversation({ rows, owner, caughtUp, found, ref }: Props) {
         onTouchMove={letGo}
         onKeyDown={letGo}
         data={shown}
+        shift={inFront}
         onScroll={onScroll}
         onResize={() => {
           if (sticky.current) list.current?.scrollToIndex(Number.MAX_SAFE_INTEGER, { align: 'end' });

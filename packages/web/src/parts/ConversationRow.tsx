@@ -59,6 +59,12 @@ export function ConversationRow({ row, owner, open, onToggle }: RowProps) {
       // While it can be answered the card itself stands below, above the composer.
       if (isOpen(row.card) && row.card.state.status !== 'sent') return null;
       return <ClosedQuestion card={row.card} owner={owner} />;
+    case 'earlier':
+      return (
+        <p role="status" className="text-muted py-2 text-center text-[12px]">
+          {words.loadingEarlier}
+        </p>
+      );
     case 'notice':
       return <NoticeLine row={row} open={open} onToggle={() => onToggle(row.key)} />;
     case 'unrecognised':

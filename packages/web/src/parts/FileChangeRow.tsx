@@ -15,7 +15,13 @@ import { ErrorBoundary } from './ErrorBoundary.js';
 import { PathText } from './PathText.js';
 import { PlainDiff } from './PlainDiff.js';
 
-const DiffView = lazy(() => import('./DiffView.js').then((module) => ({ default: module.DiffView })));
+const loadDiffView = () => import('./DiffView.js');
+const DiffView = lazy(() => loadDiffView().then((module) => ({ default: module.DiffView })));
+
+/** A hand that comes near a row is likely to open it. What fails here fails again, and is told, when it does. */
+function comeNear(): void {
+  loadDiffView().catch(() => undefined);
+}
 
 const MANY_LINES = 5_000;
 const LONG_LINE = 20_000;
@@ -157,6 +163,8 @@ export function FileChangeRow({ row, open, onToggle }: Props) {
         data-diff-toggle
         aria-expanded={open}
         onClick={onToggle}
+        onPointerEnter={comeNear}
+        onFocus={comeNear}
         className="hover:bg-hover flex w-full min-w-0 items-center gap-2 px-2 py-1 text-left"
       >
         <span className="sr-only">{labelOf(row)}</span>

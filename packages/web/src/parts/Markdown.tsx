@@ -4,7 +4,9 @@
 import { lazy, memo, Suspense } from 'react';
 import { ErrorBoundary } from './ErrorBoundary.js';
 
-const MarkdownView = lazy(() => import('./MarkdownView.js').then((module) => ({ default: module.MarkdownView })));
+/** The renderer's own file; asked for early where messages are about to be shown. */
+export const loadMarkdown = () => import('./MarkdownView.js');
+const MarkdownView = lazy(() => loadMarkdown().then((module) => ({ default: module.MarkdownView })));
 
 function PlainText({ text }: { readonly text: string }) {
   return <div className="md whitespace-pre-wrap">{text}</div>;

@@ -50,7 +50,8 @@ export function SessionView(props: Props) {
   const refresh = useRefreshSessions();
   const field = useRef<HTMLTextAreaElement>(null);
   const conversation = useRef<ConversationHandle>(null);
-  const stored = useMemo(() => buildStored(log.events), [log.events]);
+  const whole = log.firstIdx === 1;
+  const stored = useMemo(() => buildStored(log.events, whole), [log.events, whole]);
   const view = useMemo(() => withLive(stored, log.live), [stored, log.live]);
   const changes = useMemo(() => stored.rows.filter((row): row is ChangeRow => row.kind === 'change'), [stored]);
   const runs = useMemo(() => stored.rows.filter((row): row is RunRow => row.kind === 'run'), [stored]);
@@ -74,10 +75,13 @@ export function SessionView(props: Props) {
   }
   if (connection.status === 'ended' && connection.reason === 'not_found') return <Gone text={words.sessionGone} />;
 
-  const waiting = view.openCards.some((card) => card.state.status !== 'sent') || (!caughtUp && isWaiting(session));
+  // What the part that is not read yet decides, the server's own summary says.
+  const unread = !caughtUp || !whole;
+  const waiting = view.openCards.some((card) => card.state.status !== 'sent') || (unread && isWaiting(session));
+  const running = view.running || (unread && session.running);
   const state = statusWords({
     status: view.status ?? session.status,
-    running: view.running,
+    running,
     waiting,
     pendingWork:
       view.queue.length > 0 ||
@@ -140,6 +144,7 @@ export function SessionView(props: Props) {
           <ChangesPane
             changes={changes}
             runs={runs}
+            whole={whole}
             onOpenAll={undefined}
             onJump={(key) => {
               onChangesOpen(false);
@@ -148,7 +153,14 @@ export function SessionView(props: Props) {
           />
         ) : (
           <>
-            <Conversation ref={conversation} rows={view.rows} owner={session.owner} caughtUp={caughtUp} found={found} />
+            <Conversation
+              ref={conversation}
+              rows={view.rows}
+              firstIdx={log.firstIdx}
+              owner={session.owner}
+              caughtUp={caughtUp}
+              found={found}
+            />
             <div className="mx-auto flex w-full max-w-[calc(76ch+32px)] shrink-0 flex-col gap-2 px-4 pt-1 pb-2 max-md:px-2">
               <ErrorBoundary>
                 <QuestionDock
@@ -162,7 +174,7 @@ export function SessionView(props: Props) {
               </ErrorBoundary>
               <Composer
                 sessionId={session.id}
-                running={view.running}
+                running={running}
                 waiting={waiting}
                 queue={queue}
                 onSent={() => conversation.current?.toEnd()}
@@ -177,6 +189,7 @@ export function SessionView(props: Props) {
           <ChangesPane
             changes={changes}
             runs={runs}
+            whole={whole}
             onJump={(key) => conversation.current?.showRow(key)}
             onOpenAll={(open) => conversation.current?.openChanges(open)}
           />
