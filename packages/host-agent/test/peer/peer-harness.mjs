@@ -3,7 +3,7 @@
 // ignores its orders). It drives no agent; `agent` starts a stand-in process for one.
 
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import {
@@ -35,8 +35,10 @@ let settle;
 save();
 attach();
 
+/** Whole or not at all: tests kill this process at any moment, and the next one must be able to read it. */
 function save() {
-  writeFileSync(statePath, JSON.stringify(state));
+  writeFileSync(`${statePath}.new`, JSON.stringify(state));
+  renameSync(`${statePath}.new`, statePath);
 }
 
 function attach(epoch = assignment.epoch, token = assignment.secret) {
