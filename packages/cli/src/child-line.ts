@@ -21,6 +21,7 @@ export interface ServeOrder extends CommonOrder {
   readonly workspaceRoots: readonly string[];
   readonly holdMs: number;
   readonly metricsToken?: string;
+  readonly publicUrl?: string;
   readonly defaultWorkspace?: string;
 }
 

@@ -11,7 +11,10 @@ export type CliErrorCode =
   | 'api_refused'
   | 'start_failed'
   | 'part_ended'
-  | 'bad_answer';
+  | 'bad_answer'
+  | 'backup_file'
+  | 'backup_damaged'
+  | 'database_moved';
 
 export class CliError extends Error {
   readonly code: CliErrorCode;
@@ -25,13 +28,21 @@ export class CliError extends Error {
   }
 }
 
-/** The lines a person sees. Errors of the other packages are sentences as well and are shown as they are. */
+/** Errors of the other packages that are sentences for a person, with a code of their own. */
+function isSentence(error: unknown): error is Error & { readonly code: unknown } {
+  return error instanceof Error && 'code' in error && /^(Coordinator|HostAgent|Orchestrator)Error$/.test(error.name);
+}
+
+/** The lines a person sees. */
 export function explainError(error: unknown): string {
   if (error instanceof CliError) {
     return error.nextStep === undefined ? error.message : `${error.message}\n  Next step: ${error.nextStep}`;
   }
-  if (error instanceof Error && 'code' in error && /^(Coordinator|HostAgent|Orchestrator)Error$/.test(error.name)) {
-    return error.message;
-  }
+  if (isSentence(error)) return error.message;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+/** What --json names an error: `internal` is a fault of ours. */
+export function toErrorCode(error: unknown): string {
+  return error instanceof CliError || isSentence(error) ? String(error.code) : 'internal';
 }

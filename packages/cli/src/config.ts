@@ -19,6 +19,14 @@ export interface Config {
   readonly cwd: string;
   /** A PostgreSQL server to use instead of our own. */
   readonly databaseUrl?: string;
+  /** How long a start waits for a database that does not answer yet. */
+  readonly databaseWaitMs: number;
+  /** How browsers reach this server when that is not its own address: a proxy, an ingress. */
+  readonly publicUrl?: string;
+  /** The local owner's API token, the same for all servers; by default each data folder makes one. */
+  readonly apiToken?: string;
+  /** How long `engram host` lets open runs end when it is told to stop. */
+  readonly drainMs: number;
   /** ENGRAM_CLAUDE_BIN, as given. */
   readonly claudeBin?: string;
   /** For looking up programs. */
@@ -78,6 +86,10 @@ const KNOWN_NAMES = [
   'ENGRAM_SLOTS',
   'ENGRAM_LOG_LEVEL',
   'ENGRAM_METRICS_TOKEN',
+  'ENGRAM_DATABASE_WAIT_MS',
+  'ENGRAM_PUBLIC_URL',
+  'ENGRAM_API_TOKEN',
+  'ENGRAM_DRAIN_MS',
   'ENGRAM_AGENT_ENV',
   'ENGRAM_SANDBOX',
 ];
@@ -123,7 +135,17 @@ export function readConfig(options: GlobalOptions, env: NodeJS.ProcessEnv = proc
   const idleMs = whole('ENGRAM_IDLE_MS', text('ENGRAM_IDLE_MS'), 30_000, 0, 86_400_000);
   const holdMs = whole('ENGRAM_HOLD_MS', text('ENGRAM_HOLD_MS'), 120_000, 1_000, 3_600_000);
   const slots = whole('ENGRAM_SLOTS', text('ENGRAM_SLOTS'), 16, 1, 1_000);
+  const databaseWaitMs = whole('ENGRAM_DATABASE_WAIT_MS', text('ENGRAM_DATABASE_WAIT_MS'), 60_000, 0, 3_600_000);
+  const drainMs = whole('ENGRAM_DRAIN_MS', text('ENGRAM_DRAIN_MS'), 60_000, 0, 86_400_000);
   const metricsToken = text('ENGRAM_METRICS_TOKEN');
+  const publicUrl = text('ENGRAM_PUBLIC_URL');
+  if (publicUrl !== undefined && !isOrigin(publicUrl)) {
+    problems.push(`ENGRAM_PUBLIC_URL must be like https://engram.example, without a path, not "${publicUrl}"`);
+  }
+  const apiToken = text('ENGRAM_API_TOKEN');
+  if (apiToken !== undefined && !/^[A-Za-z0-9._~+/=-]{32,256}$/.test(apiToken)) {
+    problems.push('ENGRAM_API_TOKEN must have 32 to 256 characters of a bearer token: letters, digits, . _ ~ + / = -');
+  }
   const dataDir = options.dataDir ?? text('ENGRAM_DATA_DIR') ?? resolve(homedir(), '.engram');
   if (dataDir.includes('\0') || dataDir.trim() === '') problems.push('--data-dir must name a folder');
 
@@ -141,6 +163,10 @@ export function readConfig(options: GlobalOptions, env: NodeJS.ProcessEnv = proc
     host: options.host ?? text('ENGRAM_HOST') ?? '127.0.0.1',
     port,
     ...(databaseUrl === undefined ? {} : { databaseUrl }),
+    databaseWaitMs,
+    drainMs,
+    ...(publicUrl === undefined ? {} : { publicUrl: publicUrl.replace(/\/$/, '') }),
+    ...(apiToken === undefined ? {} : { apiToken }),
     ...(claudeBin === undefined ? {} : { claudeBin: resolve(cwd, claudeBin) }),
     path: env.PATH ?? '/usr/local/bin:/usr/bin:/bin',
     workspaceRoots:
@@ -162,6 +188,12 @@ function parseLogLevel(value: string | undefined, problems: string[]): LogLevel 
   const level = LOG_LEVELS.find((each) => each === (value ?? 'info'));
   if (level === undefined) problems.push(`ENGRAM_LOG_LEVEL must be one of ${LOG_LEVELS.join(', ')}, not "${value}"`);
   return level ?? 'info';
+}
+
+function isOrigin(value: string): boolean {
+  if (!/^https?:\/\//.test(value) || !URL.canParse(value)) return false;
+  const url = new URL(value);
+  return url.origin === value.replace(/\/$/, '');
 }
 
 function splitList(value: string | undefined, separator: string): readonly string[] {

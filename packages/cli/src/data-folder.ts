@@ -44,10 +44,14 @@ function refused(path: string, why: string, cause?: unknown): CliError {
   );
 }
 
-/** The API token of the local owner; made on first use, never readable for others. */
-export async function readOrMakeToken(dataDir: string): Promise<string> {
+/** The API token of the local owner; made on first use unless one is `given`, never readable for others. */
+export async function readOrMakeToken(dataDir: string, given?: string): Promise<string> {
   const path = join(dataDir, 'token');
   const found = await readToken(dataDir);
+  if (given !== undefined && given !== found) {
+    await writePrivateFile(path, `${given}\n`);
+    return given;
+  }
   if (found !== undefined) {
     if (((await lstat(path)).mode & 0o077) !== 0) await chmod(path, 0o600);
     return found;

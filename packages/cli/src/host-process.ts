@@ -12,13 +12,15 @@ import { harnessMain, readVersion } from './installation.js';
 
 export interface HostProcess {
   readonly agent: HostAgent;
-  close(): Promise<void>;
+  /** `drain` first lets open runs end; asked again without it ends them. */
+  close(options?: { readonly drain?: boolean }): Promise<void>;
 }
 
 export async function startHost(order: HostOrder, log: Logger, note: (text: string) => void): Promise<HostProcess> {
   const resolveClaude = createClaudeResolver(order, log, note);
   const coordinator = await createCoordinator({ connection: order.database, log });
   const demo = await createDemoModel({ story: true });
+  let closing: Promise<void> | undefined;
   try {
     const agent = await startHostAgent({
       coordinator,
@@ -40,10 +42,13 @@ export async function startHost(order: HostOrder, log: Logger, note: (text: stri
     });
     return {
       agent,
-      async close() {
-        await agent.close();
-        await demo.close();
-        await coordinator.close();
+      close(options) {
+        const asleep = agent.close(options);
+        closing ??= asleep.then(async () => {
+          await demo.close();
+          await coordinator.close();
+        });
+        return closing;
       },
     };
   } catch (error) {

@@ -5,7 +5,7 @@
 import { Command, CommanderError, Option } from 'commander';
 import { type Choice, parseChoose } from './answer-choices.js';
 import type { ApiClient } from './api-client.js';
-import { CliError, explainError } from './cli-error.js';
+import { CliError, explainError, toErrorCode } from './cli-error.js';
 import { type Config, type GlobalOptions, readConfig } from './config.js';
 import { cliMain, readVersion } from './installation.js';
 import { createOutput, type Output } from './output.js';
@@ -147,6 +147,33 @@ program
       ),
   );
 
+const db = program.command('db').description('back up, restore and move the database');
+
+/** The options of the `db` commands, after their names. */
+function dbCommand(spec: string, description: string): Command {
+  return db
+    .command(spec)
+    .description(description)
+    .option('--data-dir <folder>', 'where Engram keeps everything; DATABASE_URL wins over it')
+    .option('--json', 'print JSON')
+    .exitOverride();
+}
+
+dbCommand('backup <file>', 'write everything the database holds to a new file; works while Engram runs').action(
+  (file: string, options) =>
+    perform(options, async ({ config, output: out }) => (await import('./commands/db.js')).backup(config, out, file)),
+);
+dbCommand('restore <file>', 'make an empty database what the file holds; Engram must be stopped').action(
+  (file: string, options) =>
+    perform(options, async ({ config, output: out }) => (await import('./commands/db.js')).restore(config, out, file)),
+);
+dbCommand(
+  'move [url]',
+  'from the data folder’s own PostgreSQL to the empty database of a server (default DATABASE_URL)',
+).action((url: string | undefined, options) =>
+  perform(options, async ({ config, output: out }) => (await import('./commands/db.js')).move(config, out, url)),
+);
+
 function parseIndex(value: string): number {
   if (/^\d+$/.test(value)) return Number(value);
   throw new CliError('bad_config', `--since takes an event's index, not "${value}".`);
@@ -158,7 +185,7 @@ try {
   if (error instanceof CommanderError) {
     process.exitCode = error.exitCode;
   } else {
-    output.failure(explainError(error), error instanceof CliError ? error.code : 'internal');
+    output.failure(explainError(error), toErrorCode(error));
     process.exitCode = 1;
   }
 }

@@ -8,6 +8,7 @@ import { CliError } from './cli-error.js';
 import type { Config } from './config.js';
 import { createFileLog } from './file-log.js';
 import type { Output } from './output.js';
+import { waitForDatabase } from './patient-start.js';
 import { reachableUrl, removeServerFile, writeServerFile } from './server-file.js';
 import { type Running, type SupervisorPlan, startAll } from './supervisor.js';
 
@@ -18,7 +19,7 @@ export interface UpRun {
   /** Real path, owned by this process. */
   readonly dataDir: string;
   readonly token: string;
-  readonly stopAsked: Promise<void>;
+  readonly stopAsked: Promise<unknown>;
   readonly onUrl: (url: string) => void;
 }
 
@@ -28,6 +29,11 @@ const NO_CREDENTIALS =
 export async function runEverything(run: UpRun): Promise<number> {
   const { output, dataDir, stopAsked } = run;
   const plan = await toPlan(run);
+  if (
+    plan.databaseUrl !== undefined &&
+    !(await waitForDatabase(run.config, plan.databaseUrl, plan.log, output, stopAsked))
+  )
+    return 0;
   const running = await startAll(plan, stopAsked);
   try {
     await tellReady(run, running);
@@ -82,6 +88,7 @@ async function toPlan({ config, main, output, dataDir, token }: UpRun): Promise<
       port: config.port,
       token,
       ...(config.metricsToken === undefined ? {} : { metricsToken: config.metricsToken }),
+      ...(config.publicUrl === undefined ? {} : { publicUrl: config.publicUrl }),
     },
     host: {
       ...common,

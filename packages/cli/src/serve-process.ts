@@ -35,6 +35,7 @@ export async function startServe(order: ServeOrder, log: Logger): Promise<ServeP
       },
       holdMs: order.holdMs,
       ...(order.metricsToken === undefined ? {} : { metricsToken: order.metricsToken }),
+      ...(order.publicUrl === undefined ? {} : { publicUrl: order.publicUrl }),
     }).catch((error: unknown) => {
       const code = error instanceof Error && 'code' in error ? String(error.code) : '';
       throw /^E[A-Z]+$/.test(code) ? portError(order.host, order.port, code) : error;

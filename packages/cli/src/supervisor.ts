@@ -39,7 +39,7 @@ export interface Running {
 /** Together with PostgreSQL's own stop this stays below 15 s. */
 const CHILD_GRACE_MS = 9_000;
 
-export async function startAll(plan: SupervisorPlan, stopAsked: Promise<void>): Promise<Running> {
+export async function startAll(plan: SupervisorPlan, stopAsked: Promise<unknown>): Promise<Running> {
   const children: SupervisedChild[] = [];
   let postgres: EmbeddedPostgres | undefined;
   let stopping: Promise<void> | undefined;

@@ -97,4 +97,19 @@ describe('readConfig', () => {
   it('tells of settings it does not know instead of failing', () => {
     expect(readConfig({}, { ENGRAM_PROT: '1' }).unknownSettings).toEqual(['ENGRAM_PROT']);
   });
+
+  it('takes what servers behind one address share, and refuses what could not be it', () => {
+    const config = readConfig({}, { ENGRAM_PUBLIC_URL: 'https://engram.example/', ENGRAM_API_TOKEN: 'x'.repeat(32) });
+    expect(config).toMatchObject({ publicUrl: 'https://engram.example', apiToken: 'x'.repeat(32) });
+    const message = problemsOf({
+      ENGRAM_PUBLIC_URL: 'https://engram.example/app',
+      ENGRAM_API_TOKEN: 'short',
+      ENGRAM_DRAIN_MS: 'long',
+      ENGRAM_DATABASE_WAIT_MS: '-1',
+    });
+    for (const name of ['ENGRAM_PUBLIC_URL', 'ENGRAM_API_TOKEN', 'ENGRAM_DRAIN_MS', 'ENGRAM_DATABASE_WAIT_MS']) {
+      expect(message).toContain(name);
+    }
+    expect(message).not.toContain('short');
+  });
 });

@@ -9,4 +9,5 @@ export {
   type EmbeddedPostgresOptions,
   startEmbeddedPostgres,
 } from './embedded/embedded-postgres.js';
+export { mayPass } from './open-failure.js';
 export * from './session-events.js';

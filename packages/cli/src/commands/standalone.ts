@@ -1,16 +1,20 @@
 // `engram serve` and `engram host` on many machines: the same two programs, sharing nothing but the
 // database that DATABASE_URL names.
 
+import { setTimeout as delay } from 'node:timers/promises';
 import { openRunDir } from '@engram/host-agent';
 import { namedClaude } from '../claude-program.js';
 import { CliError } from '../cli-error.js';
 import type { Config } from '../config.js';
 import { openDataFolder, readOrMakeToken } from '../data-folder.js';
 import { createStderrLog } from '../file-log.js';
+import type { HostProcess } from '../host-process.js';
 import type { Output } from '../output.js';
+import { takeOwnerLock } from '../owner-lock.js';
+import { startPatiently } from '../patient-start.js';
 import { checkPort } from '../port-check.js';
 import { reachableUrl } from '../server-file.js';
-import { onStopSignal } from '../stop-signal.js';
+import { onNextSignal, onStopSignal, type StopSignal } from '../stop-signal.js';
 
 function requireDatabase(config: Config): string {
   if (config.databaseUrl !== undefined) return config.databaseUrl;
@@ -27,24 +31,25 @@ export async function serve(config: Config, output: Output): Promise<number> {
   const dataDir = await openDataFolder(config.dataDir);
   if (config.port !== 0) await checkPort(config.host, config.port);
   const { startServe } = await import('../serve-process.js');
-  const started = await startServe(
-    {
-      kind: 'serve',
-      database,
-      dataDir,
-      runDir: await openRunDir(dataDir),
-      logLevel: config.logLevel,
-      host: config.host,
-      port: config.port,
-      token: await readOrMakeToken(dataDir),
-      workspaceRoots: config.workspaceRoots,
-      holdMs: config.holdMs,
-      ...(config.metricsToken === undefined ? {} : { metricsToken: config.metricsToken }),
-    },
-    createStderrLog('serve', config.logLevel),
-  );
+  const order = {
+    kind: 'serve',
+    database,
+    dataDir,
+    runDir: await openRunDir(dataDir),
+    logLevel: config.logLevel,
+    host: config.host,
+    port: config.port,
+    token: await readOrMakeToken(dataDir, config.apiToken),
+    workspaceRoots: config.workspaceRoots,
+    holdMs: config.holdMs,
+    ...(config.metricsToken === undefined ? {} : { metricsToken: config.metricsToken }),
+    ...(config.publicUrl === undefined ? {} : { publicUrl: config.publicUrl }),
+  } as const;
+  const log = createStderrLog('serve', config.logLevel);
+  const started = await startPatiently(() => startServe(order, log), config.databaseWaitMs, output, stopAsked);
+  if (started === undefined) return 0;
   const url = reachableUrl(config.host, started.port);
-  output.result({ type: 'serving', url }, [`engram serves at ${url}`]);
+  output.result({ type: 'serving', url, pid: process.pid }, [`engram serves at ${url}`]);
   await stopAsked;
   await started.close();
   return 0;
@@ -54,10 +59,18 @@ export async function host(config: Config, output: Output): Promise<number> {
   const stopAsked = onStopSignal();
   const database = requireDatabase(config);
   const dataDir = await openDataFolder(config.dataDir);
-  await namedClaude(config);
-  const { startHost } = await import('../host-process.js');
-  const started = await startHost(
-    {
+  const taken = await takeOwnerLock(dataDir);
+  if ('owner' in taken) {
+    throw new CliError(
+      'already_running',
+      `A host already runs on ${dataDir}: process ${taken.owner.pid}.`,
+      'stop it first, or give this one a --data-dir of its own',
+    );
+  }
+  try {
+    await namedClaude(config);
+    const { startHost } = await import('../host-process.js');
+    const order = {
       kind: 'host',
       database,
       dataDir,
@@ -72,13 +85,29 @@ export async function host(config: Config, output: Output): Promise<number> {
       idleMs: config.idleMs,
       holdMs: config.holdMs,
       slots: config.slots,
-    },
-    createStderrLog('host', config.logLevel),
-    (text) => output.note(text),
-  );
-  const { isolation, statement } = started.agent.sandbox;
-  output.result({ type: 'hosting', isolation }, ['engram hosts sessions', `isolation: ${isolation} — ${statement}`]);
-  await stopAsked;
-  await started.close();
-  return 0;
+    } as const;
+    const log = createStderrLog('host', config.logLevel);
+    const start = () => startHost(order, log, (text) => output.note(text));
+    const started = await startPatiently(start, config.databaseWaitMs, output, stopAsked);
+    if (started === undefined) return 0;
+    const { isolation, statement } = started.agent.sandbox;
+    output.result({ type: 'hosting', isolation, host_id: started.agent.info.host_id, pid: process.pid }, [
+      'engram hosts sessions',
+      `isolation: ${isolation} — ${statement}`,
+    ]);
+    await endGracefully(started, await stopAsked, config.drainMs, output);
+    return 0;
+  } finally {
+    await taken.lock.release();
+  }
+}
+
+/** A service manager (SIGTERM) gives open runs time to end; a person at the terminal does not want to wait. */
+async function endGracefully(started: HostProcess, signal: StopSignal, drainMs: number, output: Output): Promise<void> {
+  if (signal !== 'SIGTERM' || drainMs === 0) return started.close();
+  const hurry = Promise.race([onNextSignal('SIGINT'), delay(drainMs, undefined, { ref: false })]);
+  void hurry.then(() => started.close());
+  if (started.agent.sessions().length > 0)
+    output.note(`stopping: open runs have ${Math.round(drainMs / 1000)} s to end (Ctrl-C ends them now)`);
+  await started.close({ drain: true });
 }

@@ -5,6 +5,7 @@ import { namedClaude } from '../claude-program.js';
 import { CliError } from '../cli-error.js';
 import type { Config } from '../config.js';
 import { openDataFolder, readOrMakeToken } from '../data-folder.js';
+import { refuseMovedDatabase } from '../moved-database.js';
 import type { Output } from '../output.js';
 import { takeOwnerLock } from '../owner-lock.js';
 import { checkPort } from '../port-check.js';
@@ -28,12 +29,13 @@ export async function up(config: Config, main: string, output: Output): Promise<
   }
   const { lock } = taken;
   try {
+    if (config.databaseUrl === undefined) await refuseMovedDatabase(dataDir);
     if (config.port !== 0) {
       lock.setUrl(reachableUrl(config.host, config.port));
       await checkPort(config.host, config.port);
     }
     await namedClaude(config);
-    const token = await readOrMakeToken(dataDir);
+    const token = await readOrMakeToken(dataDir, config.apiToken);
     const { runEverything } = await import('../run-everything.js');
     return await runEverything({ config, main, output, dataDir, token, stopAsked, onUrl: lock.setUrl });
   } finally {

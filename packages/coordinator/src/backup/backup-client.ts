@@ -11,7 +11,7 @@ const SETTINGS = `set client_encoding = 'UTF8'; set datestyle = 'ISO, YMD'; set 
   set bytea_output = 'hex'; set extra_float_digits = 3; set statement_timeout = 0; set lock_timeout = 0;
   set idle_in_transaction_session_timeout = 0`;
 
-/** Throws CoordinatorError for what the database refuses; the work's own CoordinatorErrors pass through. */
+/** Throws CoordinatorError for what the database refuses. */
 export async function withBackupClient<T>(
   connection: ConnectionSource,
   log: Logger,
@@ -28,10 +28,16 @@ export async function withBackupClient<T>(
     await client.query(SETTINGS);
     return await work(client);
   } catch (error) {
-    throw toCoordinatorError(error);
+    // Errors of the work's own, of a file say, keep what they are.
+    if (error instanceof pg.DatabaseError || isConnectionLoss(error)) throw toCoordinatorError(error);
+    throw error;
   } finally {
     await client.end().catch(() => undefined);
   }
+}
+
+function isConnectionLoss(error: unknown): boolean {
+  return error instanceof Error && /connection terminated|not queryable|ECONNRESET|EPIPE/i.test(error.message);
 }
 
 /** A name as SQL has it. */
