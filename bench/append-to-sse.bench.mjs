@@ -1,162 +1,159 @@
-// From a host's append to the event's arrival at a viewer over server-sent events: the real
-// orchestrator and coordinator on a real PostgreSQL, one appending process (this one) and viewers on
-// loopback connections. The floor is a bare insert on the same database in the same run.
+// From a host's append to the event's arrival at viewers over server-sent events. Four processes as
+// in production: PostgreSQL with fsync, the public door, the appending host (this one), the viewers.
+// The floor, a bare insert on the same database, is measured in between all the time.
 //
-//   npm run bench -- append-to-sse --events 2000 --rate 200 --viewers 20
+//   npm run bench -- append-to-sse --rate 1000 --viewers 100 --seconds 15 [--sessions 1,10,100]
+//
+// `--sessions n`: the viewers and the events are spread evenly over n sessions. With 1 each of the
+// events goes to every viewer, which is the most there is to deliver.
 
-import { createHash, randomBytes } from 'node:crypto';
-import http from 'node:http';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { createCoordinator } from '@engram/coordinator';
-import { createOrchestrator } from '@engram/orchestrator';
-import { startTestPostgres } from '@engram/testkit';
-import { record, summarize } from './record.mjs';
+import pg from 'pg';
+import { record } from './record.mjs';
+import { message, nowUs, openLog, round, sleep, startProcess, startServer } from './stage.mjs';
 
 const { values } = parseArgs({
   options: {
-    events: { type: 'string', default: '2000' },
-    rate: { type: 'string', default: '200' },
-    viewers: { type: 'string', default: '20' },
+    rate: { type: 'string', default: '1000' },
+    viewers: { type: 'string', default: '100' },
+    seconds: { type: 'string', default: '15' },
+    sessions: { type: 'string', default: '1,10,100' },
+    'text-bytes': { type: 'string', default: '200' },
   },
 });
-const [count, rate, viewers] = [values.events, values.rate, values.viewers].map(Number);
-const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-const log = { child: () => log, info() {}, warn() {}, error() {}, debug() {}, trace() {}, fatal() {}, level: 'silent' };
+const [rate, viewers, seconds] = [values.rate, values.viewers, values.seconds].map(Number);
+const text = 'x'.repeat(Number(values['text-bytes']));
+const WARM_UP_S = 3;
 
-const postgres = await startTestPostgres({ fsync: true });
-const coordinator = await createCoordinator({ connection: postgres.connection, log });
-const door = await createOrchestrator({
-  desk: coordinator,
-  log,
-  host: '127.0.0.1',
-  port: 0,
-  webRoot: fileURLToPath(new URL('../packages/web/dist', import.meta.url)),
-  workspaceRoots: [],
-  statusInfo: { version: 'bench' },
-  holdMs: 120_000,
-});
-const owner = { id: 'local', name: 'bench' };
-const token = randomBytes(24).toString('hex');
-await coordinator.putToken(createHash('sha256').update(token).digest(), owner);
-await coordinator.heartbeat({
-  host_id: 'bench-host',
-  name: 'bench',
-  version: '0',
-  pid: process.pid,
-  isolation: 'process',
-  slots: 10,
-  credentials: 'none',
-  demo: false,
-});
-const session = await coordinator.createSession({
-  owner,
-  prompt: 'bench',
-  agent: 'claude',
-  workspace: { kind: 'empty' },
-});
-const [claim] = await coordinator.claimSessions('bench-host', 1);
-
-const sentAt = new Map();
-const latencies = [];
-let arrived = 0;
-const requests = [];
-for (let viewer = 0; viewer < viewers; viewer += 1) {
-  const request = http.get(`${door.url}/api/v1/sessions/${session.id}/events?since=0`, {
-    headers: { authorization: `Bearer ${token}`, accept: 'text/event-stream' },
-    agent: false,
-  });
-  requests.push(request);
-  await new Promise((resolve, reject) => {
-    request.on('error', reject);
-    request.on('response', (response) => {
-      let rest = '';
-      response.setEncoding('utf8');
-      response.on('error', () => {});
-      response.on('data', (chunk) => {
-        const now = performance.now();
-        rest += chunk;
-        for (let end = rest.indexOf('\n\n'); end >= 0; end = rest.indexOf('\n\n')) {
-          const data = /^data: (.*)$/m.exec(rest.slice(0, end))?.[1];
-          rest = rest.slice(end + 2);
-          const id = data === undefined ? undefined : /bench-message-(\d+)/.exec(data)?.[1];
-          if (id === undefined) continue;
-          arrived += 1;
-          latencies.push(now - sentAt.get(Number(id)));
-        }
-      });
-      resolve();
-    });
-  });
+const series = {};
+const ratios = {};
+const facts = { rate_asked: rate, viewers, seconds };
+for (const sessions of values.sessions.split(',').map(Number)) {
+  const result = await measure(sessions);
+  const name = sessions === 1 ? 'one_session' : `${sessions}_sessions`;
+  series[`append_to_sse_${name}`] = { unit: 'ms', samples: result.seen.samples };
+  series[`append_${name}`] = { unit: 'ms', samples: result.appendMs };
+  series[`bare_insert_floor_${name}`] = { unit: 'ms', samples: result.floor };
+  ratios[`p50_${name}`] = { value: round(result.seen.p50), of: 'ms of all deliveries', bound: 10 };
+  ratios[`p99_${name}`] = { value: round(result.seen.p99), of: 'ms of all deliveries', bound: 80 };
+  facts[`rate_achieved_${name}`] = Math.round(result.achieved);
+  facts[`deliveries_${name}`] = result.seen.arrived;
+  facts[`cpu_server_${name}`] = round(result.serverCpu);
+  facts[`cpu_viewers_${name}`] = round(result.viewersCpu);
+  facts[`cpu_host_${name}`] = round(result.hostCpu);
 }
-
-const appendMs = [];
-const pending = [];
-const started = performance.now();
-for (let n = 1; n <= count; n += 1) {
-  const due = started + ((n - 1) * 1000) / rate;
-  while (performance.now() < due) await sleep(Math.max(0, Math.min(2, due - performance.now())));
-  const at = performance.now();
-  sentAt.set(n, at);
-  const event = {
-    type: 'agent_message',
-    run_id: 'run',
-    message_id: `bench-message-${n}`,
-    role: 'assistant',
-    text: 'x'.repeat(300),
-  };
-  pending.push(
-    coordinator.appendEvents(session.id, claim.epoch, [{ seq: claim.lastHarnessSeq + n, event }]).then((outcome) => {
-      if (!outcome.ok) throw new Error(outcome.reason);
-      appendMs.push(performance.now() - at);
-    }),
-  );
-}
-await Promise.all(pending);
-const achieved = count / ((performance.now() - started) / 1000);
-for (let waited = 0; arrived < count * viewers && waited < 10_000; waited += 10) await sleep(10);
-for (const request of requests) request.destroy();
-await door.close();
-await coordinator.close();
-
-const floor = await bareInserts(postgres.connection, 300);
-await postgres.stop();
-if (arrived !== count * viewers) throw new Error(`${count * viewers - arrived} events did not arrive`);
-
 record('append-to-sse', {
-  command: `npm run bench -- append-to-sse --events ${count} --rate ${rate} --viewers ${viewers}`,
-  series: {
-    append_to_sse: { unit: 'ms', samples: everyNth(latencies, 5000) },
-    append: { unit: 'ms', samples: everyNth(appendMs, 5000) },
-    bare_insert_floor: { unit: 'ms', samples: floor },
-  },
-  ratios: {
-    over_floor: {
-      value: Math.round((summarize(latencies).p50 / summarize(floor).p50) * 100) / 100,
-      of: 'median append_to_sse / median bare_insert_floor',
-    },
-  },
-  facts: { events: count, viewers, rate_asked: rate, rate_achieved: Math.round(achieved), deliveries: arrived },
+  command: `npm run bench -- append-to-sse --rate ${rate} --viewers ${viewers} --seconds ${seconds} --sessions ${values.sessions}`,
+  series,
+  ratios,
+  facts,
 });
 
-/** One insert a transaction on one connection: what a durable write costs here. */
-async function bareInserts(connection, n) {
-  const { default: pg } = await import('pg');
-  const client = new pg.Client(connection);
-  await client.connect();
-  await client.query('create table bench_floor (n int, data jsonb)');
-  const data = JSON.stringify({ text: 'x'.repeat(300) });
-  const samples = [];
-  for (let i = 0; i < n; i += 1) {
-    const at = performance.now();
-    await client.query('insert into bench_floor values ($1, $2)', [i, data]);
-    samples.push(performance.now() - at);
+async function measure(sessionCount) {
+  const stage = await openLog();
+  const sessions = await stage.holdSessions(sessionCount);
+  const server = await startServer(stage.postgres.connection);
+  const streams = Array.from({ length: viewers }, (_, at) => {
+    const { id, tail } = sessions[at % sessions.length];
+    return { sessionId: id, since: tail };
+  });
+  const audience = await startProcess('./sse-viewers.mjs', {
+    type: 'start',
+    port: server.started.port,
+    token: stage.token,
+    streams,
+  });
+
+  await append(stage, sessions, rate * WARM_UP_S);
+  await sleep(300);
+  await audience.ask({ type: 'reset' });
+  const before = [await server.ask({ type: 'cpu' }), (await audience.ask({ type: 'done', samples: 1 })).cpu];
+  const host = process.cpuUsage();
+  const floor = floorBeside(stage.postgres.connection);
+  const started = performance.now();
+  const appendMs = await append(stage, sessions, rate * seconds);
+  const took = performance.now() - started;
+  const floorMs = await floor.stop();
+  const hostCpu = share(process.cpuUsage(host), took);
+  const expected = streams.length * Math.floor((rate * seconds) / sessions.length);
+  for (let waited = 0; waited < 10_000; waited += 20) {
+    if ((await audience.ask({ type: 'arrived' })).arrived >= expected) break;
+    await sleep(20);
   }
-  await client.end();
-  return samples;
+  const cpu = await server.ask({ type: 'cpu' });
+  const seen = await audience.ask({ type: 'done', samples: 20_000 });
+  await audience.stop();
+  await server.stop();
+  await stage.close();
+  if (seen.arrived !== expected || seen.broken > 0) {
+    throw new Error(`${seen.arrived} of ${expected} deliveries arrived, ${seen.broken} out of order`);
+  }
+  return {
+    seen,
+    appendMs,
+    floor: floorMs,
+    achieved: (rate * seconds * 1000) / took,
+    serverCpu: share(minus(cpu, before[0]), took),
+    viewersCpu: share(minus(seen.cpu, before[1]), took),
+    hostCpu,
+  };
 }
 
-function everyNth(samples, most) {
-  const step = Math.max(1, Math.ceil(samples.length / most));
-  return samples.filter((_, i) => i % step === 0);
+/** Appends at the rate, session after session in turn, as harnesses' events come: each for itself. */
+async function append({ coordinator }, sessions, count) {
+  const appendMs = [];
+  const pending = [];
+  const started = performance.now();
+  const total = Math.floor(count / sessions.length) * sessions.length;
+  for (let n = 0; n < total; n += 1) {
+    const due = started + (n * 1000) / rate;
+    while (performance.now() < due) await sleep(1);
+    const session = sessions[n % sessions.length];
+    session.seq += 1;
+    const at = performance.now();
+    const event = message(`bench-${session.seq}-${nowUs()}.`, text);
+    pending.push(
+      coordinator.appendEvents(session.id, session.epoch, [{ seq: session.seq, event }]).then((outcome) => {
+        if (!outcome.ok) throw new Error(outcome.reason);
+        appendMs.push(performance.now() - at);
+      }),
+    );
+  }
+  await Promise.all(pending);
+  return appendMs;
+}
+
+/** What a durable write costs here and now: one small insert a transaction, ten a second. */
+function floorBeside(connection) {
+  const samples = [];
+  let running = true;
+  const done = (async () => {
+    const client = new pg.Client(connection);
+    await client.connect();
+    await client.query('create table if not exists bench_floor (n int, data jsonb)');
+    const data = JSON.stringify({ text });
+    while (running) {
+      const at = performance.now();
+      await client.query('insert into bench_floor values ($1, $2)', [samples.length, data]);
+      samples.push(performance.now() - at);
+      await sleep(100);
+    }
+    await client.end();
+    return samples;
+  })();
+  return {
+    stop() {
+      running = false;
+      return done;
+    },
+  };
+}
+
+function minus(a, b) {
+  return { user: a.user - b.user, system: a.system - b.system };
+}
+
+/** Of one core. */
+function share({ user, system }, tookMs) {
+  return (user + system) / 1000 / tookMs;
 }
