@@ -185,7 +185,9 @@ describe('the conversation', () => {
     await page.getByText('expected "a" to be "b"').waitFor();
     await page.getByText(/An event this page does not know/).click();
     await page.getByRole('button', { name: 'Reload' }).waitFor();
-    await page.getByText('18k tokens out · $0.41').waitFor();
+    // The total in the header, and the run's own in its heading.
+    await page.getByText('18k tokens out · $0.41', { exact: true }).waitFor();
+    await row(page, /^run 1 · 6 tools · 1 failed .*· 18k tokens out · \$0\.41$/).waitFor();
     await page.getByRole('log').evaluate((log) => log.scrollTo(0, 0));
     const whole = page.getByText(/each call stands in the log with what it was called with/);
     const lines = () => whole.evaluate((element) => element.closest('p')?.clientHeight ?? 0);
@@ -212,11 +214,18 @@ describe('the conversation', () => {
     await page.keyboard.press('Enter');
     await page.getByText('1 of 1').waitFor();
     await page.locator('[data-found]').getByText('Step 1234 is done').waitFor();
+    // The words themselves are marked, across what Markdown made of them.
+    const marked = () =>
+      page.evaluate(() => [...(CSS.highlights.get('engram-found') ?? [])].map((range) => String(range)));
+    await expect.poll(marked).toEqual(['Step 1234 is']);
     // What arrives below moves nobody who reads above.
     await session.play(says('r1', 'late', 'Something new.'));
     await page.getByRole('button', { name: 'New below' }).click();
     await page.getByText('Something new.').waitFor();
+    await page.getByRole('searchbox').fill('something NEW');
+    await expect.poll(marked).toEqual(['Something new']);
     await page.keyboard.press('Escape');
+    expect(await marked()).toEqual([]);
   });
 
   it('shows the end of a long log before its past is there, and moves nobody when the past comes in', async () => {
@@ -300,6 +309,18 @@ describe('the conversation', () => {
     await page.getByText('Stopping…').waitFor();
     await session.play({ type: 'run_interrupted', run_id: 'r1' });
     await row(page, /stopped$/).waitFor();
+  });
+
+  it('offers the code of a message to copy, as it was written', async () => {
+    const code = 'for (const x of xs) {\n  await "do"(x);\n}\n';
+    const session = await telling(says('r1', 'm1', `Like this:\n\n\`\`\`ts\n${code}\`\`\`\n\nand \`so\`.`));
+    const page = await pages.open(at(session), { permissions: ['clipboard-read', 'clipboard-write'] });
+    const copy = page.getByRole('button', { name: 'Copy', exact: true });
+    await copy.focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Copied' }).waitFor();
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(code);
+    expect(await copy.or(page.getByRole('button', { name: 'Copied' })).count()).toBe(1);
   });
 
   it('never lets content become markup, wherever it stands', async () => {

@@ -192,6 +192,46 @@ describe('a question card', () => {
     await page.getByLabel(/^e/).getByText('U+202E').or(page.getByText('U+202E')).first().waitFor();
   });
 
+  it('has the focus when a link or a key leads to it, also on the page that shows it', async () => {
+    const session = await asking([DATABASE_QUESTION]);
+    const page = await pages.open(at(session));
+    await card(page).waitFor();
+    const focused = () => card(page).evaluate((element) => element === document.activeElement);
+    await page.getByRole('textbox', { name: 'Message' }).focus();
+    await page.keyboard.press('Escape');
+    expect(await focused()).toBe(false);
+    await page.keyboard.press('g');
+    await page.keyboard.press('w');
+    await page.waitForURL(/#question$/);
+    await expect.poll(focused).toBe(true);
+    await page.keyboard.press('2');
+    await checked(page, 'radio', 'SQLite');
+  });
+
+  it('can be read and not answered by somebody else, and neither can the session be written to', async () => {
+    const session = await asking([DATABASE_QUESTION, CHECKS_QUESTION]);
+    const page = await pages.open('/');
+    // The policy shows nobody a session of another owner today; the page must not rely on that.
+    await page.route('**/api/v1/sessions?*', async (route) => {
+      const response = await route.fetch();
+      const list: { sessions: object[] } = await response.json();
+      await route.fulfill({ response, json: { sessions: list.sessions.map((one) => ({ ...one, owner: 'ana' })) } });
+    });
+    await page.goto(`${pages.stage.url}${at(session)}#question`);
+    await card(page).getByText('It waits for the owner of this session.').waitFor();
+    await card(page).getByText('LISTEN/NOTIFY').waitFor();
+    await card(page).getByText('Unit tests').waitFor();
+    await page.getByText('You can read this session. Only its owner can write to it.').waitFor();
+    expect(await card(page).getByRole('button').count()).toBe(0);
+    for (const name of ['Answer', 'Decline', 'Reply in words', 'Send', 'Rename session', 'Delete session']) {
+      expect(await page.getByRole('button', { name }).count()).toBe(0);
+    }
+    expect(await page.getByRole('textbox').count()).toBe(0);
+    await page.keyboard.press('1');
+    await page.keyboard.press('Enter');
+    expect(await answers(session)).toBeUndefined();
+  });
+
   it('is settled once, whatever two tabs do', async () => {
     const session = await asking([DATABASE_QUESTION]);
     const left = await pages.open(at(session));

@@ -131,6 +131,31 @@ describe('the session list', () => {
     await page.getByText('This session is not there').waitFor();
   });
 
+  it('keeps a task with its place as a template, over a reload, until it is forgotten', async () => {
+    const page = await pages.open('/');
+    const dialog = page.getByRole('dialog', { name: 'New session' });
+    const start = async () => {
+      await page.getByRole('button', { name: 'New session' }).first().waitFor();
+      await page.keyboard.press('n');
+    };
+    await start();
+    await page.keyboard.type('Upgrade what is out of date\nand keep the tests green');
+    await dialog.getByRole('radio', { name: 'Git' }).check();
+    await dialog.getByRole('textbox', { name: 'Git URL' }).fill('https://example.org/shop.git');
+    await dialog.getByRole('button', { name: 'Keep as template' }).click();
+    await dialog.getByRole('button', { name: 'Kept as template' }).waitFor();
+    await page.reload();
+    await start();
+    const templates = dialog.getByRole('list', { name: 'Templates' });
+    await templates.getByRole('button', { name: 'Upgrade what is out of date', exact: true }).click();
+    expect(await dialog.getByRole('textbox', { name: 'What should be done?' }).inputValue()).toContain('tests green');
+    expect(await dialog.getByRole('textbox', { name: 'Git URL' }).inputValue()).toBe('https://example.org/shop.git');
+    await page.keyboard.press('Escape');
+    await start();
+    await templates.getByRole('button', { name: 'Forget template “Upgrade what is out of date”' }).click();
+    await templates.waitFor({ state: 'detached' });
+  });
+
   it('is filtered by title once it is long', async () => {
     for (let i = 0; i < 8; i += 1) await pages.stage.session({ title: `Chore ${i}`, prompt: 'x' });
     const page = await pages.open('/');
@@ -203,6 +228,14 @@ describe('the page', () => {
     await page.getByRole('tab', { name: /Changes/ }).tap();
     await page.getByRole('button', { name: /Go to the last change of src\/import\.ts/ }).tap();
     await page.getByRole('button', { name: 'src/import.ts edited +4 −2', exact: true }).waitFor();
+    const open = page.locator('[data-diff-toggle][aria-expanded="true"]');
+    await page.getByRole('tab', { name: /Changes/ }).tap();
+    await page.getByRole('button', { name: 'Open all' }).tap();
+    await expect.poll(() => open.count()).toBeGreaterThan(0);
+    await page.getByRole('tab', { name: /Changes/ }).tap();
+    await page.getByRole('button', { name: 'Close all' }).tap();
+    await expect.poll(() => page.locator('[data-diff-toggle]').count()).toBeGreaterThan(0);
+    expect(await open.count()).toBe(0);
     await page.getByRole('button', { name: 'Sessions' }).tap();
     await page
       .getByRole('dialog', { name: 'Sessions' })

@@ -168,6 +168,7 @@ export function App() {
           <ErrorBoundary key={open.id}>
             <SessionView
               session={open}
+              readOnly={status !== undefined && status.you.id !== open.owner}
               changesOpen={changesOpen}
               onChangesOpen={setChangesOpen}
               findOpen={findOpen}

@@ -27,6 +27,11 @@ export function navigate(route: Route, hash = ''): void {
   for (const listener of listeners) listener();
 }
 
+/** Tells of every move within the page, also to the place where it is already. */
+export function onNavigate(listener: () => void): () => void {
+  return subscribe(listener);
+}
+
 function subscribe(listener: () => void): () => void {
   listeners.add(listener);
   addEventListener('popstate', listener);

@@ -170,6 +170,7 @@ export const words = {
     asked: 'asked',
     open: 'Waiting for your answer below.',
     answeredLabel: 'Answer',
+    ownerOnly: 'It waits for the owner of this session. You can read along.',
   },
 
   composer: {
@@ -205,6 +206,11 @@ export const words = {
     emptyHint: 'A new, empty folder of the session’s own.',
     recent: 'Recent',
     recentPrompts: 'Started before',
+    templates: 'Templates',
+    keepTemplate: 'Keep as template',
+    templateKept: 'Kept as template',
+    forgetTemplate: (name: string) => `Forget template “${name}”`,
+    forgetShort: 'Forget',
     model: 'Model (optional)',
     modelPlaceholder: 'the agent’s default',
     start: 'Start',
@@ -232,6 +238,7 @@ export const words = {
   },
 
   newBelow: 'New below',
+  readOnly: 'You can read this session. Only its owner can write to it.',
   unread: 'done since you looked',
   find: {
     open: 'Search in this session',

@@ -18,8 +18,8 @@ interface Props {
   /** False while a part of the log is not read yet. */
   readonly whole: boolean;
   readonly onJump: (key: string) => void;
-  /** Opens or closes the diffs of all changes in the conversation; undefined where that is not in view. */
-  readonly onOpenAll: ((open: boolean) => void) | undefined;
+  /** Opens or closes the diffs of all changes in the conversation. */
+  readonly onOpenAll: (open: boolean) => void;
 }
 
 type View = 'byFile' | 'byRun';
@@ -50,24 +50,12 @@ export function ChangesPane({ changes, runs, whole, onJump, onOpenAll }: Props) 
             ))}
           </div>
           <span className="grow" />
-          {onOpenAll !== undefined && (
-            <>
-              <button
-                type="button"
-                className="btn btn-quiet min-h-6! px-1.5! text-[12px]"
-                onClick={() => onOpenAll(true)}
-              >
-                {words.changes.openAll}
-              </button>
-              <button
-                type="button"
-                className="btn btn-quiet min-h-6! px-1.5! text-[12px]"
-                onClick={() => onOpenAll(false)}
-              >
-                {words.changes.closeAll}
-              </button>
-            </>
-          )}
+          <button type="button" className="btn btn-quiet min-h-6! px-1.5! text-[12px]" onClick={() => onOpenAll(true)}>
+            {words.changes.openAll}
+          </button>
+          <button type="button" className="btn btn-quiet min-h-6! px-1.5! text-[12px]" onClick={() => onOpenAll(false)}>
+            {words.changes.closeAll}
+          </button>
         </div>
       )}
       <div className="scroll-y min-h-0 grow py-1">

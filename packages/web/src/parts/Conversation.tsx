@@ -4,6 +4,7 @@
 import { type Ref, useCallback, useEffect, useImperativeHandle, useLayoutEffect, useRef, useState } from 'react';
 import { VList, type VListHandle } from 'virtua';
 import type { Row } from '../conversation-rows.js';
+import { markWords } from '../mark-words.js';
 import { words } from '../strings.js';
 import { ConversationRow } from './ConversationRow.js';
 import { ErrorBoundary } from './ErrorBoundary.js';
@@ -25,6 +26,8 @@ interface Props {
   readonly caughtUp: boolean;
   /** The row that a search is at. */
   readonly found: string | undefined;
+  /** What is searched for: marked in every row that is drawn; '' = nothing. */
+  readonly query: string;
   readonly ref: Ref<ConversationHandle>;
 }
 
@@ -41,7 +44,7 @@ function withoutCollapsed(rows: readonly Row[], toggled: ReadonlySet<string>): r
   });
 }
 
-export function Conversation({ rows, firstIdx, owner, caughtUp, found, ref }: Props) {
+export function Conversation({ rows, firstIdx, owner, caughtUp, found, query, ref }: Props) {
   const list = useRef<VListHandle>(null);
   const box = useRef<HTMLDivElement>(null);
   const sticky = useRef(true);
@@ -110,6 +113,8 @@ export function Conversation({ rows, firstIdx, owner, caughtUp, found, ref }: Pr
     observer.observe(element);
     return () => observer.disconnect();
   }, []);
+
+  useEffect(() => (box.current === null ? undefined : markWords(box.current, query)), [query]);
 
   useImperativeHandle(ref, () => ({
     toEnd,
@@ -180,6 +185,7 @@ export function Conversation({ rows, firstIdx, owner, caughtUp, found, ref }: Pr
         {(row) => (
           <div
             key={row.key}
+            data-row
             data-found={row.key === found || undefined}
             className="mx-auto w-full max-w-[calc(76ch+32px)] px-4 max-md:px-3"
           >

@@ -2,7 +2,7 @@
 
 import { assertNever } from '../assert-never.js';
 import type { Row, RunRow } from '../conversation-rows.js';
-import { byteSize, duration, exactTime } from '../format.js';
+import { byteSize, compactNumber, dollars, duration, exactTime } from '../format.js';
 import { isOpen } from '../question-cards.js';
 import { words } from '../strings.js';
 import { ClosedQuestion, nameOfActor } from './ClosedQuestion.js';
@@ -93,6 +93,8 @@ function RunHeading({ row, collapsed, onToggle }: { row: RunRow; collapsed: bool
     row.tools > 0 ? words.tools(row.tools) : '',
     row.failedTools > 0 ? words.failedTools(row.failedTools) : '',
     took !== undefined && took >= 1_000 ? duration(took) : '',
+    row.outputTokens === undefined ? '' : words.outputTokens(compactNumber(row.outputTokens)),
+    row.costMicroUsd === undefined ? '' : dollars(row.costMicroUsd),
     words.runState[row.state],
   ].filter((fact) => fact !== '');
   return (

@@ -7,12 +7,13 @@ import { words } from '../strings.js';
 
 interface Props {
   readonly rows: readonly Row[];
+  readonly query: string;
+  readonly onQuery: (query: string) => void;
   readonly onFound: (key: string | undefined) => void;
   readonly onClose: () => void;
 }
 
-export function FindBar({ rows, onFound, onClose }: Props) {
-  const [query, setQuery] = useState('');
+export function FindBar({ rows, query, onQuery, onFound, onClose }: Props) {
   /** The hit by key: rows that arrive later move nobody. */
   const [current, setCurrent] = useState<string | undefined>();
   const hits = useMemo(() => searchRows(rows, query), [rows, query]);
@@ -43,7 +44,7 @@ export function FindBar({ rows, onFound, onClose }: Props) {
         placeholder={words.find.label}
         value={query}
         onChange={(event) => {
-          setQuery(event.target.value);
+          onQuery(event.target.value);
           setCurrent(undefined);
           onFound(undefined);
         }}

@@ -7,6 +7,7 @@ import type { Session, Workspace } from '../api-types.js';
 import { newId } from '../new-id.js';
 import { keepPrompt, loadPrompts } from '../recent-prompts.js';
 import { words } from '../strings.js';
+import { addTemplate, loadTemplates, saveTemplates, type Template, templateName } from '../templates.js';
 import { Dialog } from './Dialog.js';
 
 const text = words.newSessionDialog;
@@ -40,6 +41,7 @@ export function NewSessionDialog({ sessions, defaultPath, onClose, onCreated }: 
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<string | undefined>();
   const [prompts] = useState(loadPrompts);
+  const [templates, setTemplates] = useState(loadTemplates);
   const key = useRef(newId());
 
   function workspace(): Workspace | string {
@@ -52,6 +54,31 @@ export function NewSessionDialog({ sessions, defaultPath, onClose, onCreated }: 
         if (url.trim() === '') return text.needUrl;
         return { kind, url: url.trim(), ...(ref.trim() === '' ? {} : { ref: ref.trim() }) };
     }
+  }
+
+  function keepTemplates(next: readonly Template[]) {
+    saveTemplates(next);
+    setTemplates(next);
+  }
+
+  function keepAsTemplate() {
+    const where = workspace();
+    if (prompt.trim() === '') return setError(text.needPrompt);
+    if (typeof where === 'string') return setError(where);
+    setError(undefined);
+    const template = { name: templateName(prompt), prompt, workspace: where, model: model.trim() };
+    keepTemplates(addTemplate(templates, template));
+  }
+
+  function use({ prompt: kept, workspace: where, model: of }: Template) {
+    setPrompt(kept);
+    setKind(where.kind);
+    if (where.kind === 'path') setPath(where.path);
+    if (where.kind === 'git') {
+      setUrl(where.url);
+      setRef(where.ref ?? '');
+    }
+    setModel(of);
   }
 
   async function start() {
@@ -96,6 +123,13 @@ export function NewSessionDialog({ sessions, defaultPath, onClose, onCreated }: 
             }}
           />
         </label>
+        {prompt === '' && (
+          <Templates
+            templates={templates}
+            onUse={use}
+            onForget={(name) => keepTemplates(templates.filter((template) => template.name !== name))}
+          />
+        )}
         {prompt === '' && <Recent title={text.recentPrompts} values={prompts} current="" onPick={setPrompt} />}
         <fieldset>
           <legend className="font-semibold">{text.where}</legend>
@@ -138,6 +172,15 @@ export function NewSessionDialog({ sessions, defaultPath, onClose, onCreated }: 
           </p>
         )}
         <div className="flex justify-end gap-2">
+          <button
+            type="button"
+            className="btn btn-quiet"
+            disabled={prompt.trim() === '' || templates.some((template) => template.prompt === prompt)}
+            onClick={keepAsTemplate}
+          >
+            {templates.some((template) => template.prompt === prompt) ? text.templateKept : text.keepTemplate}
+          </button>
+          <span className="grow" />
           <button type="button" className="btn" onClick={onClose}>
             {words.cancel}
           </button>
@@ -147,6 +190,42 @@ export function NewSessionDialog({ sessions, defaultPath, onClose, onCreated }: 
         </div>
       </form>
     </Dialog>
+  );
+}
+
+interface TemplatesProps {
+  readonly templates: readonly Template[];
+  readonly onUse: (template: Template) => void;
+  readonly onForget: (name: string) => void;
+}
+
+function Templates({ templates, onUse, onForget }: TemplatesProps) {
+  if (templates.length === 0) return null;
+  return (
+    <div>
+      <span className="text-muted text-[12px]">{text.templates}</span>
+      <ul aria-label={text.templates}>
+        {templates.map((template) => (
+          <li key={template.name} className="flex items-center gap-1">
+            <button
+              type="button"
+              className="hover:bg-hover min-w-0 grow truncate rounded px-1 py-0.5 text-left"
+              onClick={() => onUse(template)}
+            >
+              {template.name}
+            </button>
+            <button
+              type="button"
+              className="btn btn-quiet min-h-6! px-1.5! text-[12px]"
+              aria-label={text.forgetTemplate(template.name)}
+              onClick={() => onForget(template.name)}
+            >
+              {text.forgetShort}
+            </button>
+          </li>
+        ))}
+      </ul>
+    </div>
   );
 }
 

@@ -7,6 +7,7 @@ import { isClosed, type QuestionCard } from '../question-cards.js';
 import { words } from '../strings.js';
 import { outcomeWords } from './ClosedQuestion.js';
 import { QuestionForm } from './QuestionForm.js';
+import { ReadOnlyQuestion } from './ReadOnlyQuestion.js';
 import { VisibleText } from './VisibleText.js';
 
 interface Overtaken {
@@ -18,6 +19,8 @@ interface Props {
   readonly sessionId: string;
   readonly owner: string;
   readonly awake: boolean;
+  /** Somebody else's session: shown, not answered. */
+  readonly readOnly: boolean;
   readonly cards: ReadonlyMap<string, QuestionCard>;
   readonly openCards: readonly QuestionCard[];
   readonly onReplyInWords: () => void;
@@ -27,7 +30,7 @@ function draftWords(draft: Draft): string {
   return wordAnswers(Object.fromEntries(draft.map((part, at) => [String(at), valuesOf(part)])));
 }
 
-export function QuestionDock({ sessionId, owner, awake, cards, openCards, onReplyInWords }: Props) {
+export function QuestionDock({ sessionId, owner, awake, readOnly, cards, openCards, onReplyInWords }: Props) {
   const drafts = useRef(new Map<string, Draft>());
   const submitted = useRef(new Set<string>());
   const [overtaken, setOvertaken] = useState<readonly Overtaken[]>([]);
@@ -84,7 +87,9 @@ export function QuestionDock({ sessionId, owner, awake, cards, openCards, onRepl
         </p>
       ))}
       {answerable.map((card, at) =>
-        isClosed(card) ? null : (
+        isClosed(card) ? null : readOnly ? (
+          <ReadOnlyQuestion key={card.toolCallId} card={card} />
+        ) : (
           <QuestionForm
             key={card.toolCallId}
             sessionId={sessionId}

@@ -15,6 +15,7 @@ import {
 } from '../answer-draft.js';
 import { ApiError, api, reasonOf, untilStored } from '../api-client.js';
 import { hasEqualQuestions, type QuestionCard } from '../question-cards.js';
+import { onNavigate } from '../route.js';
 import { words } from '../strings.js';
 import { useCardKeys } from '../use-card-keys.js';
 import { QuestionOptions } from './QuestionOptions.js';
@@ -142,8 +143,13 @@ export function QuestionForm({ sessionId, card, awake, hasKeys, onReplyInWords, 
   });
 
   useEffect(() => {
-    if (location.hash === '#question') section.current?.focus();
-  }, []);
+    if (!hasKeys) return;
+    const focusIfMeant = () => {
+      if (location.hash === '#question') section.current?.focus();
+    };
+    focusIfMeant();
+    return onNavigate(focusIfMeant);
+  }, [hasKeys]);
 
   if (question === undefined || part === undefined) return null;
   return (

@@ -15,6 +15,7 @@ interface Props {
   readonly waiting: boolean;
   /** It cannot go on by itself. */
   readonly stopped: boolean;
+  readonly readOnly: boolean;
   readonly changesOpen: boolean;
   readonly onToggleChanges: (() => void) | undefined;
   readonly onShowList: (() => void) | undefined;
@@ -42,8 +43,8 @@ function whereWords({ workspace }: Session): string {
 }
 
 export function SessionHeader(props: Props) {
-  const { session, state, waiting, stopped, changesOpen, onToggleChanges, onShowList, onChanged, onDelete, onFind } =
-    props;
+  const { session, state, waiting, stopped, readOnly, changesOpen } = props;
+  const { onToggleChanges, onShowList, onChanged, onDelete, onFind } = props;
   const [editing, setEditing] = useState<string | undefined>();
   const [error, setError] = useState<string | undefined>();
 
@@ -119,24 +120,28 @@ export function SessionHeader(props: Props) {
           >
             <Icon name="find" />
           </button>
-          <button
-            type="button"
-            className="btn btn-quiet px-1.5!"
-            aria-label={words.header.rename}
-            title={words.header.rename}
-            onClick={() => setEditing(session.title)}
-          >
-            <Icon name="pencil" />
-          </button>
-          <button
-            type="button"
-            className="btn btn-quiet px-1.5!"
-            aria-label={words.header.delete}
-            title={words.header.delete}
-            onClick={onDelete}
-          >
-            <Icon name="bin" />
-          </button>
+          {!readOnly && (
+            <>
+              <button
+                type="button"
+                className="btn btn-quiet px-1.5!"
+                aria-label={words.header.rename}
+                title={words.header.rename}
+                onClick={() => setEditing(session.title)}
+              >
+                <Icon name="pencil" />
+              </button>
+              <button
+                type="button"
+                className="btn btn-quiet px-1.5!"
+                aria-label={words.header.delete}
+                title={words.header.delete}
+                onClick={onDelete}
+              >
+                <Icon name="bin" />
+              </button>
+            </>
+          )}
           {onToggleChanges !== undefined && (
             <button
               type="button"

@@ -24,6 +24,8 @@ import { StoppedLine } from './StoppedLine.js';
 
 interface Props {
   readonly session: Session;
+  /** Of somebody else: to be read. The server's policy lets the owner alone write and answer. */
+  readonly readOnly: boolean;
   readonly changesOpen: boolean;
   readonly onChangesOpen: (open: boolean) => void;
   readonly findOpen: boolean;
@@ -44,7 +46,7 @@ function Gone({ text }: { readonly text: string }) {
 }
 
 export function SessionView(props: Props) {
-  const { session, changesOpen, onChangesOpen, findOpen, onFindOpen, onShowList, onDelete } = props;
+  const { session, readOnly, changesOpen, onChangesOpen, findOpen, onFindOpen, onShowList, onDelete } = props;
   const { log, connection, caughtUp, retryNow } = useSessionFeed(session.id);
   const phone = useIsPhone();
   const refresh = useRefreshSessions();
@@ -57,7 +59,10 @@ export function SessionView(props: Props) {
   const runs = useMemo(() => stored.rows.filter((row): row is RunRow => row.kind === 'run'), [stored]);
   const queue = useMemo(() => withWholeTexts(view.queue, session.undelivered), [view.queue, session.undelivered]);
   const [found, setFound] = useState<string | undefined>();
+  const [query, setQuery] = useState('');
   const [jump, setJump] = useState<string | undefined>();
+  /** On a phone the conversation is not there while the changes are: done once it is. */
+  const [openAll, setOpenAll] = useState<boolean | undefined>();
 
   // The list is asked again when this session's log says that its place in the list changed.
   const standing = `${view.status}${view.running}${view.openCards.map((c) => c.toolCallId + c.state.status)}${view.queue.length}`;
@@ -69,6 +74,11 @@ export function SessionView(props: Props) {
     conversation.current?.showRow(jump);
     setJump(undefined);
   }, [jump]);
+  useEffect(() => {
+    if (openAll === undefined) return;
+    conversation.current?.openChanges(openAll);
+    setOpenAll(undefined);
+  }, [openAll]);
 
   if (view.deleted || (connection.status === 'ended' && connection.reason === 'deleted')) {
     return <Gone text={words.sessionDeleted} />;
@@ -97,6 +107,7 @@ export function SessionView(props: Props) {
           session={session}
           state={state}
           waiting={waiting}
+          readOnly={readOnly}
           stopped={['failed', 'host_lost'].includes(view.status ?? session.status)}
           changesOpen={changesOpen}
           onToggleChanges={phone ? undefined : () => onChangesOpen(!changesOpen)}
@@ -108,17 +119,20 @@ export function SessionView(props: Props) {
         {session.model === DEMO_MODEL && (
           <p className="text-muted border-line border-b px-4 py-1 text-[12.5px]">{words.demoBanner}</p>
         )}
-        <StoppedLine sessionId={session.id} status={view.status ?? session.status} />
+        <StoppedLine sessionId={session.id} status={view.status ?? session.status} readOnly={readOnly} />
         <ConnectionLine connection={connection} onRetry={retryNow} />
         {findOpen && (
           <FindBar
             rows={view.rows}
+            query={query}
+            onQuery={setQuery}
             onFound={(key) => {
               setFound(key);
               if (key !== undefined) conversation.current?.showRow(key);
             }}
             onClose={() => {
               setFound(undefined);
+              setQuery('');
               onFindOpen(false);
             }}
           />
@@ -145,7 +159,10 @@ export function SessionView(props: Props) {
             changes={changes}
             runs={runs}
             whole={whole}
-            onOpenAll={undefined}
+            onOpenAll={(open) => {
+              onChangesOpen(false);
+              setOpenAll(open);
+            }}
             onJump={(key) => {
               onChangesOpen(false);
               setJump(key);
@@ -160,6 +177,7 @@ export function SessionView(props: Props) {
               owner={session.owner}
               caughtUp={caughtUp}
               found={found}
+              query={findOpen ? query : ''}
             />
             <div className="mx-auto flex w-full max-w-[calc(76ch+32px)] shrink-0 flex-col gap-2 px-4 pt-1 pb-2 max-md:px-2">
               <ErrorBoundary>
@@ -167,19 +185,24 @@ export function SessionView(props: Props) {
                   sessionId={session.id}
                   owner={session.owner}
                   awake={(view.status ?? session.status) === 'active'}
+                  readOnly={readOnly}
                   cards={view.cards}
                   openCards={view.openCards}
                   onReplyInWords={() => field.current?.focus()}
                 />
               </ErrorBoundary>
-              <Composer
-                sessionId={session.id}
-                running={running}
-                waiting={waiting}
-                queue={queue}
-                onSent={() => conversation.current?.toEnd()}
-                field={field}
-              />
+              {readOnly ? (
+                <p className="text-muted py-1 text-[12.5px]">{words.readOnly}</p>
+              ) : (
+                <Composer
+                  sessionId={session.id}
+                  running={running}
+                  waiting={waiting}
+                  queue={queue}
+                  onSent={() => conversation.current?.toEnd()}
+                  field={field}
+                />
+              )}
             </div>
           </>
         )}

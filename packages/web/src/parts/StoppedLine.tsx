@@ -8,9 +8,10 @@ import { words } from '../strings.js';
 interface Props {
   readonly sessionId: string;
   readonly status: SessionStatus;
+  readonly readOnly: boolean;
 }
 
-export function StoppedLine({ sessionId, status }: Props) {
+export function StoppedLine({ sessionId, status, readOnly }: Props) {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<string | undefined>();
   if (status !== 'failed' && status !== 'host_lost') return null;
@@ -30,7 +31,7 @@ export function StoppedLine({ sessionId, status }: Props) {
   return (
     <p className="bg-danger-soft border-line flex flex-wrap items-center gap-x-3 gap-y-1 border-b px-4 py-1.5 text-[13px]">
       <span className="min-w-0">{status === 'failed' ? words.header.failedText : words.header.hostLostText}</span>
-      {status === 'failed' && (
+      {status === 'failed' && !readOnly && (
         <button type="button" className="btn" disabled={busy} onClick={() => void startAgain()}>
           {words.header.startAgain}
         </button>
