@@ -7,6 +7,7 @@ export { cleanEnvironment } from './clean-environment.js';
 export { PROBES, type Probe, type ProbeResult } from './probes.js';
 export { type ProcessKind, type ProcessRow, readProcessTable } from './process-table.js';
 export { type Engram, type EngramApi, type EngramOptions, type Exit, spawnUp, startEngram } from './start-engram.js';
+export { type Part, type PartOptions, spawnPart, toDatabaseUrl } from './start-part.js';
 export { startTestPostgres, type TestPostgres } from './test-postgres.js';
 export { waitFor } from './wait-for.js';
 export * from './web-scenes.js';
