@@ -1,9 +1,10 @@
 // The files of one session below the data folder, and how they go away. The layout is shared with
 // the harness by the assignment alone: nobody else derives these paths.
 
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { HostAgentError } from './host-agent-error.js';
+import { removeTree } from './remove-tree.js';
 import { isErrno } from './socket-path.js';
 
 export interface SessionFolder {
@@ -48,7 +49,7 @@ export async function makeSessionFolder(folder: SessionFolder): Promise<void> {
 }
 
 export async function removeSessionFolder(folder: SessionFolder): Promise<void> {
-  await rm(folder.root, { recursive: true, force: true, maxRetries: 3 });
+  await removeTree(folder.root);
 }
 
 export async function readWorkspaceRecord(folder: SessionFolder): Promise<string | undefined> {
@@ -67,8 +68,8 @@ export async function writeWorkspaceRecord(folder: SessionFolder, path: string):
   await writeFileAtomically(folder.workspaceRecord, `${JSON.stringify({ path })}\n`);
 }
 
-export async function writeFileAtomically(path: string, text: string): Promise<void> {
+export async function writeFileAtomically(path: string, content: string | Uint8Array): Promise<void> {
   const part = `${path}.${process.pid}.part`;
-  await writeFile(part, text, { mode: 0o600 });
+  await writeFile(part, content, { mode: 0o600 });
   await rename(part, path);
 }
