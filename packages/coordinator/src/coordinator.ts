@@ -12,7 +12,8 @@ import type {
   OpenQuestion,
   Question,
 } from '@engram/harness-proto';
-import type { Actor, SessionStatus, StoredEvent } from './session-events.js';
+import type { PageEdge, TextPage } from './desk/read-event-texts.js';
+import type { Actor, EventText, SessionStatus, StoredEvent } from './session-events.js';
 
 export type Workspace =
   | { readonly kind: 'path'; readonly path: string }
@@ -147,12 +148,22 @@ export interface SessionDesk {
     limit: number,
   ): Promise<{ readonly events: readonly StoredEvent[]; readonly tail: number }>;
   /**
-   * Live view. `onEvents` is only a hint that the tail moved (read again by cursor); `onChunk` brings
-   * ephemeral chunks; `onDeleted` fires once. Returns the unsubscribe function.
+   * A page as the API shows it: idx > since (the oldest of them) or idx < before (the newest of them),
+   * oldest first.
+   */
+  readEventTexts(id: string, edge: PageEdge, limit: number): Promise<TextPage>;
+  /**
+   * Live view. `onEvents` tells that the tail moved, first of all where it is. `fresh` holds events that
+   * follow on behind the tail told before, as many as came along: what is missing up to `tail` is to be
+   * read by cursor. `onChunk` brings ephemeral chunks; `onDeleted` fires once. Gives the way to stop.
    */
   watchSession(
     id: string,
-    watcher: { onEvents(tail: number): void; onChunk(chunk: AgentMessageChunk): void; onDeleted(): void },
+    watcher: {
+      onEvents(tail: number, fresh: readonly EventText[]): void;
+      onChunk(chunk: AgentMessageChunk): void;
+      onDeleted(): void;
+    },
   ): () => void;
 
   /** Tokens: only the SHA-256 of a token is stored. */

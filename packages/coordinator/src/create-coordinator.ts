@@ -7,7 +7,7 @@ import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import type { Coordinator, HostDesk, SessionDesk } from './coordinator.js';
 import { CoordinatorError } from './coordinator-error.js';
-import { type ConnectionSource, type Db, openDatabase } from './database.js';
+import { type ConnectionSource, type Db, openDatabase, type Prepared } from './database.js';
 import { toCoordinatorError } from './database-errors.js';
 import { acceptAnswer } from './desk/accept-answer.js';
 import { acceptPrompt } from './desk/accept-prompt.js';
@@ -18,6 +18,7 @@ import { dequeuePrompt, editPrompt } from './desk/edit-prompt.js';
 import { readFigures } from './desk/figures.js';
 import { listPendingQuestions, listSessions } from './desk/list-sessions.js';
 import * as owners from './desk/owners.js';
+import { readEventTexts } from './desk/read-event-texts.js';
 import { readEvents, readEventsBefore } from './desk/read-events.js';
 import { renameSession } from './desk/rename-session.js';
 import { interrupt, sleep, wake } from './desk/steer-session.js';
@@ -54,7 +55,7 @@ const READY_TIMEOUT_MS = 2_000;
 export async function createCoordinator(options: CoordinatorOptions): Promise<Coordinator> {
   const { log, pollMs = 1_000 } = options;
   const database = openDatabase(options.connection, options.poolSize ?? 10, log);
-  const { db } = database;
+  const { db, prepared } = database;
   try {
     await migrate(db, log);
   } catch (error) {
@@ -63,7 +64,7 @@ export async function createCoordinator(options: CoordinatorOptions): Promise<Co
   }
   const notifier = createNotifier(db, log);
   const listener = createListener(options.connection, log);
-  const sessionWatch = createSessionWatch(db, listener, pollMs, log);
+  const sessionWatch = createSessionWatch(prepared, listener, pollMs, log);
   const hostWatch = createHostWatch(db, listener, pollMs, log);
   const chunks = createChunkPublisher(db, log);
   const commits = createGroupCommit({
@@ -95,7 +96,7 @@ export async function createCoordinator(options: CoordinatorOptions): Promise<Co
   }
 
   return {
-    ...toSessionDesk({ db, ask, sessionWatch }),
+    ...toSessionDesk({ db, prepared, ask, sessionWatch }),
     ...toHostDesk({
       db,
       ask,
@@ -114,8 +115,8 @@ export async function createCoordinator(options: CoordinatorOptions): Promise<Co
 
 type Ask = <T>(work: Promise<T>, ...hints: readonly HintChannel[]) => Promise<T>;
 
-function toSessionDesk(deps: { db: Db; ask: Ask; sessionWatch: SessionWatch }): SessionDesk {
-  const { db, ask, sessionWatch } = deps;
+function toSessionDesk(deps: { db: Db; prepared: Prepared; ask: Ask; sessionWatch: SessionWatch }): SessionDesk {
+  const { db, prepared, ask, sessionWatch } = deps;
   const both = [EVENTS_CHANNEL, WORK_CHANNEL] as const;
   return {
     async createSession(input) {
@@ -140,6 +141,7 @@ function toSessionDesk(deps: { db: Db; ask: Ask; sessionWatch: SessionWatch }): 
     listPendingQuestions: (query) => ask(listPendingQuestions(db, query)),
     readEvents: (id, since, limit) => ask(readEvents(db, id, since, limit)),
     readEventsBefore: (id, before, limit) => ask(readEventsBefore(db, id, before, limit)),
+    readEventTexts: (id, edge, limit) => ask(readEventTexts(prepared, id, edge, limit)),
     watchSession: (id, watcher) => sessionWatch.watch(id, watcher),
     findTokenOwner: (sha256) => ask(owners.findTokenOwner(db, sha256)),
     putToken: (sha256, owner) => ask(owners.putToken(db, sha256, owner)),

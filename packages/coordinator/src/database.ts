@@ -14,8 +14,15 @@ export type ConnectionSource = string | PostgresConnection;
 /** Statements are written out as SQL, so no table is described to the query builder. */
 export type Db = Kysely<Record<string, never>>;
 
+/**
+ * One statement, planned once a connection: for the few that run many times a second. Never inside a
+ * transaction. Array parameters may be given as PostgreSQL's array literal.
+ */
+export type Prepared = <Row>(name: string, text: string, values: readonly unknown[]) => Promise<readonly Row[]>;
+
 export interface Database {
   readonly db: Db;
+  readonly prepared: Prepared;
   close(): Promise<void>;
 }
 
@@ -40,6 +47,10 @@ export function openDatabase(source: ConnectionSource, poolSize: number, log: Lo
   });
   return {
     db: new Kysely<Record<string, never>>({ dialect: new PostgresDialect({ pool }) }),
+    async prepared<Row>(name: string, text: string, values: readonly unknown[]) {
+      const { rows } = await pool.query<Row & pg.QueryResultRow>({ name, text, values: [...values] });
+      return rows;
+    },
     close: () => pool.end(),
   };
 }
@@ -69,7 +80,9 @@ function parseInt8(text: string): number {
   throw new CoordinatorError('unavailable', `a number of the database is beyond 2^53: ${text}`);
 }
 
-/** Sessions run with TimeZone=UTC, so the text always ends in +00. */
+/** Sessions run with TimeZone=UTC, so the text always ends in +00; its zeros behind the point are left out. */
 function parseTimestamp(text: string): string {
+  // The common form, by its length; a log has one for each event.
+  if (text.length === 26) return `${text.slice(0, 10)}T${text.slice(11, 23)}Z`;
   return new Date(`${text.slice(0, 10)}T${text.slice(11)}:00`).toISOString();
 }

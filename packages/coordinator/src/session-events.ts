@@ -39,3 +39,10 @@ export interface StoredEvent {
   /** The event's own fields, `type` included. A wire event of a newer harness is `{type:'unknown', index, bytes}` with base64 bytes. */
   readonly event: CoordinatorEvent | Exclude<HarnessEvent, AgentMessageChunk | { type: 'unknown' }> | ForeignEvent;
 }
+
+/** A stored event as the API shows it: `json` is `{"idx":…,"type":…,"at":…, …fields}` on one line. */
+export interface EventText {
+  readonly idx: number;
+  readonly kind: string;
+  readonly json: string;
+}

@@ -1,13 +1,13 @@
 // One viewer's SSE stream, written to the raw response: the log by cursor to its very tail, then
-// live. It pulls: the next page is read only when the last one has left for the socket, so a slow
-// reader costs one page at most. Live text (chunks) is dropped while the socket is full; the reader
-// is then told `lagged` and goes on from the log.
+// live. It takes what the feed has at hand and reads a page only when the last one has left for the
+// socket, so a slow reader costs one page at most and holds up nobody. Live text (chunks) is dropped
+// while the socket is full; the reader is then told `lagged` and goes on from the log.
 //
-//   replaying ─(tail reached)─► live ─(news)─► reads on …   any ─(deleted, closed, stalled)─► ended
+//   reading ─(at the tail)─► live ─(news)─► writing ─(socket full)─► waiting ─(drained)─► writing …
+//   any ─(deleted, closed, stalled)─► ended
 
 import type { ServerResponse } from 'node:http';
-import { setTimeout as pause } from 'node:timers/promises';
-import type { FeedViewer, Frame, FramePage, SessionFeed } from './session-feed.js';
+import type { FeedViewer, Piece, ReadPage, SessionFeed } from './session-feed.js';
 import { encodeDeleted, encodeLagged, HEARTBEAT, STREAM_HEAD } from './sse-frames.js';
 import { isUnavailable } from './to-problem.js';
 
@@ -20,152 +20,186 @@ export interface StreamMeters {
 const RETRY_MS = 500;
 /** A reader that takes nothing for this long is cut off; it comes back with its cursor. */
 const STALL_MS = 60_000;
-const BATCH_CHARS = 64 * 1024;
 
 export class EventStream implements FeedViewer {
   readonly #response: ServerResponse;
   readonly #feed: SessionFeed;
   readonly #meters: StreamMeters;
+  readonly #onEnd: (error?: unknown) => void;
   #cursor: number;
-  #live = false;
-  #ended = false;
+  /** What of a page has not left yet. */
+  #owed: readonly Piece[] = [];
+  #state: 'reading' | 'live' | 'writing' | 'waiting' | 'ended' = 'writing';
+  #first = true;
+  /** Chunks are for those who were at the tail. */
+  #wasLive = false;
   #dropped = false;
+  /** Its socket was full since it was at the tail. */
+  #slow = false;
   #stalledSince: number | undefined;
-  #wake: (() => void) | undefined;
 
-  constructor(response: ServerResponse, feed: SessionFeed, cursor: number, meters: StreamMeters) {
+  /** `onEnd` is called once, with what the log threw if that ended it. */
+  constructor(
+    response: ServerResponse,
+    feed: SessionFeed,
+    cursor: number,
+    meters: StreamMeters,
+    onEnd: (error?: unknown) => void,
+  ) {
     this.#response = response;
     this.#feed = feed;
     this.#cursor = cursor;
     this.#meters = meters;
+    this.#onEnd = onEnd;
     response.on('drain', () => {
       this.#stalledSince = undefined;
-      this.#wakeUp();
+      if (this.#state === 'waiting') this.#pump();
     });
-    response.on('close', () => {
-      this.#ended = true;
-      this.#wakeUp();
-    });
+    response.on('close', () => this.#over());
     response.on('error', () => response.destroy());
   }
 
-  /** Resolves when the stream is over. Throws what the log throws; the caller then cuts the response. */
-  async run(): Promise<void> {
+  /** The response's headers are sent. */
+  start(): void {
     this.#write(STREAM_HEAD);
-    let first = true;
-    while (!this.#ended) {
-      await this.#drained();
-      if (this.#ended) return;
-      if (this.#dropped) this.#tellLagged(this.#cursor);
-      const seen = this.#feed.version;
-      const page = await this.#read();
-      if (this.#ended) return;
-      if (page === undefined) continue;
-      const { frames, tail } = page;
-      if (first && this.#cursor > tail && tail > 0) {
-        this.#cursor = tail;
-        this.#tellLagged(tail);
-      }
-      first = false;
-      if (frames.length > 0) {
-        await this.#send(frames);
-      } else if (this.#feed.deleted || tail === 0) {
-        this.#write(encodeDeleted(this.#cursor + 1, new Date().toISOString()));
-        this.end();
-      } else if (this.#feed.version === seen) {
-        this.#live = true;
-        await this.#news(seen);
-      }
-    }
+    this.#pump();
   }
 
   end(): void {
-    if (this.#ended) return;
-    this.#ended = true;
+    if (this.#state === 'ended') return;
     this.#response.end();
-    this.#wakeUp();
+    this.#over();
   }
 
   onNews(): void {
-    this.#wakeUp();
+    if (this.#state === 'live') this.#pump();
   }
 
-  onChunk(text: string): void {
-    if (this.#ended || !this.#live) return;
-    if (this.#response.writableNeedDrain) {
-      this.#dropped = true;
-      this.#meters.chunkDropped();
+  onChunk(bytes: Buffer): void {
+    if (this.#state === 'ended' || !this.#wasLive) return;
+    if (this.#state === 'live' && !this.#response.writableNeedDrain) {
+      this.#write(bytes);
       return;
     }
-    this.#write(text);
+    this.#dropped = true;
+    this.#meters.chunkDropped();
+    if (this.#state === 'live') this.#state = 'waiting';
   }
 
   /** Called every few seconds: keeps proxies from closing the link, cuts off a reader that stopped. */
   heartbeat(now: number): void {
-    if (this.#ended) return;
+    if (this.#state === 'ended') return;
     if (!this.#response.writableNeedDrain) this.#write(HEARTBEAT);
     else if (this.#stalledSince !== undefined && now - this.#stalledSince > STALL_MS) this.#response.destroy();
   }
 
-  /** Undefined after a pause when the database is away. */
-  async #read(): Promise<FramePage | undefined> {
-    try {
-      return await this.#feed.framesAfter(this.#cursor);
-    } catch (error) {
-      if (!isUnavailable(error)) throw error;
-      await pause(RETRY_MS);
-      return undefined;
-    }
-  }
-
-  async #send(frames: readonly Frame[]): Promise<void> {
-    let batch = '';
-    for (const frame of frames) {
-      if (frame.idx <= this.#cursor) continue;
-      batch += frame.text;
-      this.#cursor = frame.idx;
-      if (frame.last) {
-        this.#write(batch);
-        this.end();
+  /** Writes until the tail, a full socket, or a place whose page must be read first. */
+  #pump(): void {
+    this.#state = 'writing';
+    while (this.#state === 'writing') {
+      if (this.#response.writableNeedDrain) {
+        this.#state = 'waiting';
+        this.#slow = this.#wasLive;
         return;
       }
-      if (batch.length < BATCH_CHARS) continue;
-      this.#write(batch);
-      batch = '';
-      await this.#drained();
-      if (this.#ended) return;
+      if (this.#dropped) this.#tellLagged(this.#cursor);
+      if (this.#owed.length === 0 && !this.#takeMore()) return;
+      const [piece, ...rest] = this.#owed;
+      this.#owed = rest;
+      if (piece !== undefined) this.#send(piece);
     }
-    if (batch !== '') this.#write(batch);
   }
 
-  #write(text: string): void {
-    if (this.#response.write(text)) return;
+  /** False: nothing to write now; somebody will call again, or it is over. */
+  #takeMore(): boolean {
+    const taken = this.#feed.take(this.#cursor);
+    switch (taken) {
+      case 'tail':
+        this.#state = 'live';
+        this.#first = false;
+        this.#wasLive = true;
+        this.#slow = false;
+        return false;
+      case 'gone':
+        this.#tellDeleted();
+        return false;
+      case 'unread':
+        // So slow that what it missed is at hand no more.
+        if (this.#slow) this.#tellLagged(this.#cursor);
+        this.#state = 'reading';
+        void this.#read();
+        return false;
+      default:
+        this.#owed = taken;
+        this.#first = false;
+        return true;
+    }
+  }
+
+  async #read(): Promise<void> {
+    let page: ReadPage;
+    try {
+      page = await this.#feed.read(this.#cursor);
+    } catch (error) {
+      if (this.#state === 'ended') return;
+      if (isUnavailable(error)) setTimeout(() => this.#retry(), RETRY_MS).unref();
+      else this.#fail(error);
+      return;
+    }
+    if (this.#state !== 'reading') return;
+    const { pieces, tail } = page;
+    if (tail === 0 && pieces.length === 0) {
+      this.#tellDeleted();
+      return;
+    }
+    if (this.#first && this.#cursor > tail) {
+      this.#cursor = tail;
+      this.#tellLagged(tail);
+    }
+    this.#first = false;
+    this.#owed = pieces;
+    // Nothing was there and something should have been: whatever that is, it is not asked without pause.
+    if (pieces.length === 0 && this.#feed.take(this.#cursor) === 'unread')
+      setTimeout(() => this.#retry(), RETRY_MS).unref();
+    else this.#pump();
+  }
+
+  #retry(): void {
+    if (this.#state === 'reading') this.#pump();
+  }
+
+  #send({ bytes, upTo, last }: Piece): void {
+    this.#write(bytes);
+    this.#cursor = upTo;
+    if (last) this.end();
+  }
+
+  #write(bytes: Buffer | string): void {
+    if (this.#response.write(bytes)) return;
     this.#stalledSince ??= Date.now();
   }
 
   #tellLagged(lastEventIdx: number): void {
     this.#dropped = false;
+    this.#slow = false;
     this.#meters.lagged();
     this.#write(encodeLagged(lastEventIdx));
   }
 
-  #wakeUp(): void {
-    const wake = this.#wake;
-    this.#wake = undefined;
-    wake?.();
+  #tellDeleted(): void {
+    this.#write(encodeDeleted(this.#cursor + 1, new Date().toISOString()));
+    this.end();
   }
 
-  #sleep(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#wake = resolve;
-    });
+  #fail(error: unknown): void {
+    this.#over(error);
+    this.#response.destroy();
   }
 
-  async #drained(): Promise<void> {
-    while (!this.#ended && this.#response.writableNeedDrain) await this.#sleep();
-  }
-
-  async #news(seen: number): Promise<void> {
-    while (!this.#ended && this.#feed.version === seen && !this.#dropped) await this.#sleep();
+  #over(error?: unknown): void {
+    if (this.#state === 'ended') return;
+    this.#state = 'ended';
+    this.#owed = [];
+    this.#onEnd(error);
   }
 }

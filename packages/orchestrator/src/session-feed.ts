@@ -1,69 +1,71 @@
-// What the viewers of one session share: one subscription at the desk, one read of the log per
-// news, one serialisation per event. Frames of the newest events stay in a small window, so that
-// viewers at the tail do not read the database; whoever is further behind reads its own pages.
+// What the viewers of one session share: one subscription at the desk, one text and one buffer per
+// event however many look. News come with their events and go to every viewer at the tail at once;
+// frames of the newest stay in a small window for those a little behind; whoever is further behind
+// reads pages of the log, those at the same place together.
 //
-//   desk.onEvents (a hint) ─► version + 1, viewers woken ─► framesAfter(cursor) ─► window, else log
+//   desk.onEvents(tail, fresh) ─► window ─► viewers woken ─► take(cursor): pieces | tail | unread | gone
 
-import type { SessionDesk } from '@engram/coordinator';
+import type { EventText, SessionDesk } from '@engram/coordinator';
 import type { AgentMessageChunk } from '@engram/harness-proto';
-import { encodeChunk, encodeStored } from './sse-frames.js';
+import { encodeChunk, encodeEvent } from './sse-frames.js';
 
-export interface Frame {
-  readonly idx: number;
-  readonly text: string;
+export type FeedDesk = Pick<SessionDesk, 'readEventTexts' | 'watchSession'>;
+
+/** Frames in one buffer, shared by all viewers that need them: never changed. */
+export interface Piece {
+  readonly bytes: Buffer;
+  /** The idx of its last frame. */
+  readonly upTo: number;
   /** The log ends here. */
   readonly last: boolean;
 }
 
-export interface FramePage {
-  readonly frames: readonly Frame[];
-  /** Newest idx known at that moment; at least as new as the frames. */
-  readonly tail: number;
-}
+/** `tail`: nothing behind the cursor yet. `unread`: not at hand, see `read`. `gone`: there is no log any more. */
+export type Taken = readonly Piece[] | 'tail' | 'unread' | 'gone';
 
 export interface FeedViewer {
-  /** Something may be new: look at `version`, then read by cursor. */
+  /** Something may be new: take by cursor. */
   onNews(): void;
-  onChunk(text: string): void;
+  onChunk(bytes: Buffer): void;
+}
+
+interface Frame {
+  readonly idx: number;
+  readonly text: string;
+  readonly last: boolean;
 }
 
 const PAGE = 500;
 const WINDOW_FRAMES = 256;
-const WINDOW_CHARS = 512 * 1024;
+const WINDOW_CHARS = 128 * 1024;
+const PIECE_CHARS = 64 * 1024;
 
 export class SessionFeed {
-  readonly #desk: Pick<SessionDesk, 'readEvents' | 'watchSession'>;
+  readonly #desk: FeedDesk;
   readonly #sessionId: string;
   readonly #viewers = new Set<FeedViewer>();
   readonly #unwatch: () => void;
+  /** One unbroken row of frames that ends at the newest one known. */
   #window: Frame[] = [];
   #windowChars = 0;
-  #reading: { readonly since: number; readonly version: number; readonly page: Promise<FramePage> } | undefined;
-  /** The tail as of a version: while that is current there is nothing behind it. */
-  #tail: { readonly version: number; readonly idx: number } | undefined;
-  #version = 0;
+  /** The newest idx known; undefined before anything was heard. Never falls. */
+  #tail: number | undefined;
   #deleted = false;
+  /** What was made of the frames behind a place: most viewers are at the same one. */
+  #made: { readonly since: number; readonly pieces: readonly Piece[] } | undefined;
+  readonly #reads = new Map<number, Promise<ReadPage>>();
 
-  constructor(desk: Pick<SessionDesk, 'readEvents' | 'watchSession'>, sessionId: string) {
+  constructor(desk: FeedDesk, sessionId: string) {
     this.#desk = desk;
     this.#sessionId = sessionId;
     this.#unwatch = desk.watchSession(sessionId, {
-      onEvents: () => this.#news(),
+      onEvents: (tail, fresh) => this.#news(tail, fresh),
       onChunk: (chunk) => this.#chunk(chunk),
       onDeleted: () => {
         this.#deleted = true;
-        this.#news();
+        this.#wakeViewers();
       },
     });
-  }
-
-  /** Grows with every hint; read it before the log, compare it after. */
-  get version(): number {
-    return this.#version;
-  }
-
-  get deleted(): boolean {
-    return this.#deleted;
   }
 
   get viewerCount(): number {
@@ -81,51 +83,58 @@ export class SessionFeed {
   close(): void {
     this.#unwatch();
     this.#window = [];
+    this.#made = undefined;
   }
 
-  /** Frames with idx > since, oldest first. Empty: the tail was reached (or the log is gone). */
-  framesAfter(since: number): Promise<FramePage> {
-    const known = this.#tail;
-    if (known?.version === this.#version && known.idx === since) {
-      return Promise.resolve({ frames: [], tail: since });
-    }
-    const windowed = this.#fromWindow(since);
-    if (windowed !== undefined) return Promise.resolve(windowed);
-    // Viewers at the same place share one read, unless it began before the newest hint: such a read
-    // may miss what the hint was about, and nobody would hint again.
-    const shared = this.#reading;
-    if (shared?.since === since && shared.version === this.#version) return shared.page;
-    const page = this.#read(since);
-    const reading = { since, version: this.#version, page };
-    this.#reading = reading;
-    return page.finally(() => {
-      if (this.#reading === reading) this.#reading = undefined;
-    });
-  }
-
-  #fromWindow(since: number): FramePage | undefined {
+  /** What is behind this cursor, without asking the database. */
+  take(since: number): Taken {
+    if (this.#tail === since && !this.#deleted) return 'tail';
+    if (this.#made?.since === since) return this.#made.pieces;
     const first = this.#window[0];
     const newest = this.#window.at(-1);
-    if (first === undefined || newest === undefined || since < first.idx - 1 || since >= newest.idx) return undefined;
-    return { frames: this.#window.slice(since - first.idx + 1), tail: newest.idx };
+    if (first !== undefined && newest !== undefined && since >= first.idx - 1 && since < newest.idx) {
+      const pieces = toPieces(this.#window.slice(since - first.idx + 1));
+      this.#made = { since, pieces };
+      return pieces;
+    }
+    // A cursor above the known tail may come from a reader that knows more than was heard here so far.
+    return this.#deleted ? 'gone' : 'unread';
   }
 
-  async #read(since: number): Promise<FramePage> {
-    const version = this.#version;
-    const { events, tail } = await this.#desk.readEvents(this.#sessionId, since, PAGE);
-    const frames = events.map((stored) => ({
-      idx: stored.idx,
-      text: encodeStored(stored),
-      last: stored.event.type === 'session_deleted',
-    }));
-    const newest = frames.at(-1)?.idx ?? 0;
-    const reached = newest >= tail || (frames.length === 0 && since >= tail);
-    if (reached) this.#keep(frames);
-    if (reached && tail > 0) this.#tail = { version, idx: Math.max(tail, newest) };
-    return { frames, tail: Math.max(tail, newest) };
+  /** A page of the log behind this cursor; afterwards `take` knows at least as much. */
+  read(since: number): Promise<ReadPage> {
+    const known = this.#reads.get(since);
+    if (known !== undefined) return known;
+    const reading = this.#read(since).finally(() => this.#reads.delete(since));
+    this.#reads.set(since, reading);
+    return reading;
   }
 
-  /** The window is always one unbroken piece that ends at the newest frame read so far. */
+  async #read(since: number): Promise<ReadPage> {
+    const { events, tail } = await this.#desk.readEventTexts(this.#sessionId, { since }, PAGE);
+    const frames = events.map(toFrame);
+    if (tail > 0) this.#tail = Math.max(tail, this.#tail ?? 0);
+    if (frames.at(-1)?.idx === this.#tail) this.#keep(frames);
+    return { pieces: toPieces(frames), tail };
+  }
+
+  #news(tail: number, fresh: readonly EventText[]): void {
+    const before = this.#tail;
+    this.#tail = Math.max(tail, before ?? 0);
+    this.#made = undefined;
+    const frames = fresh.map(toFrame);
+    this.#keep(frames);
+    // More than the window holds is still at hand for all who wait at the old tail.
+    const head = frames[0];
+    if (head !== undefined && before === head.idx - 1) this.#made = { since: before, pieces: toPieces(frames) };
+    this.#wakeViewers();
+    this.#made = undefined;
+  }
+
+  #wakeViewers(): void {
+    for (const viewer of this.#viewers) viewer.onNews();
+  }
+
   #keep(frames: readonly Frame[]): void {
     const newest = this.#window.at(-1)?.idx;
     const fresh = newest === undefined ? frames : frames.filter((frame) => frame.idx > newest);
@@ -149,14 +158,34 @@ export class SessionFeed {
     if (drop > 0) this.#window.splice(0, drop);
   }
 
-  #news(): void {
-    this.#version += 1;
-    for (const viewer of this.#viewers) viewer.onNews();
-  }
-
   #chunk(chunk: AgentMessageChunk): void {
     if (this.#viewers.size === 0) return;
-    const text = encodeChunk(chunk);
-    for (const viewer of this.#viewers) viewer.onChunk(text);
+    const bytes = Buffer.from(encodeChunk(chunk));
+    for (const viewer of this.#viewers) viewer.onChunk(bytes);
   }
+}
+
+export interface ReadPage {
+  /** Empty: there was nothing behind the cursor. */
+  readonly pieces: readonly Piece[];
+  /** The newest idx at that moment; 0 when there is no such session. */
+  readonly tail: number;
+}
+
+function toFrame(event: EventText): Frame {
+  return { idx: event.idx, text: encodeEvent(event), last: event.kind === 'session_deleted' };
+}
+
+/** Few pieces, none much larger than a socket takes at a time. */
+function toPieces(frames: readonly Frame[]): readonly Piece[] {
+  const pieces: Piece[] = [];
+  let text = '';
+  for (const [at, { idx, text: one, last }] of frames.entries()) {
+    text += one;
+    if (text.length < PIECE_CHARS && at < frames.length - 1 && !last) continue;
+    pieces.push({ bytes: Buffer.from(text), upTo: idx, last });
+    text = '';
+    if (last) break;
+  }
+  return pieces;
 }

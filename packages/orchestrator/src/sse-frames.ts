@@ -1,8 +1,8 @@
-// One event → the bytes of one SSE frame, and the JSON that REST shows for it. The id is our own
-// integer, the name obeys a fixed rule, the data is JSON on one line: nothing that an agent wrote
-// can begin a line of its own.
+// One event → one SSE frame around the JSON that REST shows as well. The id is our own integer, the
+// name obeys a fixed rule, the data is JSON on one line: nothing that an agent wrote can begin a
+// line of its own.
 
-import type { StoredEvent } from '@engram/coordinator';
+import type { EventText } from '@engram/coordinator';
 import type { AgentMessageChunk } from '@engram/harness-proto';
 
 /** Names that an EventSource gives a meaning of its own. */
@@ -13,15 +13,8 @@ export function eventName(type: string): string {
   return /^[A-Za-z_]{1,64}$/.test(type) && !RESERVED.has(type) ? type : 'unknown';
 }
 
-/** `{idx, type, at, …fields}`; a field of a foreign kind never hides our own three. */
-export function toEventJson(stored: StoredEvent): string {
-  const { idx, at, event } = stored;
-  const { type, idx: _idx, at: _at, ...fields } = { idx: undefined, at: undefined, ...event };
-  return JSON.stringify({ idx, type, at, ...fields });
-}
-
-export function encodeStored(stored: StoredEvent): string {
-  return `id: ${stored.idx}\nevent: ${eventName(stored.event.type)}\ndata: ${toEventJson(stored)}\n\n`;
+export function encodeEvent({ idx, kind, json }: EventText): string {
+  return `id: ${idx}\nevent: ${eventName(kind)}\ndata: ${json}\n\n`;
 }
 
 /** Without id: a client's cursor does not move by it. */
@@ -35,7 +28,7 @@ export function encodeLagged(lastEventIdx: number): string {
 
 /** For viewers of a session whose log went with it. */
 export function encodeDeleted(idx: number, at: string): string {
-  return encodeStored({ idx, at, event: { type: 'session_deleted' } });
+  return encodeEvent({ idx, kind: 'session_deleted', json: JSON.stringify({ idx, type: 'session_deleted', at }) });
 }
 
 export const HEARTBEAT = ': heartbeat\n\n';

@@ -2,10 +2,9 @@
 // heartbeat timer while anybody watches anything. When the last viewer is gone nothing is left.
 
 import type { ServerResponse } from 'node:http';
-import type { SessionDesk } from '@engram/coordinator';
 import type { Logger } from 'pino';
 import { EventStream, type StreamMeters } from './event-stream.js';
-import { SessionFeed } from './session-feed.js';
+import { type FeedDesk, SessionFeed } from './session-feed.js';
 
 export interface StreamHub {
   /** Streams until the viewer or the session is gone. The response's headers are set, nothing is sent yet. */
@@ -16,7 +15,7 @@ export interface StreamHub {
 }
 
 export interface StreamHubDeps {
-  readonly desk: Pick<SessionDesk, 'readEvents' | 'watchSession'>;
+  readonly desk: FeedDesk;
   readonly log: Logger;
   readonly meters: StreamMeters;
   readonly heartbeatMs?: number;
@@ -69,18 +68,15 @@ export function createStreamHub({
   return {
     open(sessionId, cursor, response) {
       const feed = feedOf(sessionId);
-      const stream = new EventStream(response, feed, cursor, meters);
+      const stream = new EventStream(response, feed, cursor, meters, (error) => {
+        if (error !== undefined) log.warn({ err: error, sessionId }, 'event stream cut: the log could not be read');
+        leave(sessionId, feed, stream);
+      });
       feed.join(stream);
       streams.add(stream);
       timer ??= setInterval(beat, heartbeatMs);
       response.writeHead(200, SSE_HEADERS);
-      stream
-        .run()
-        .catch((error: unknown) => {
-          log.warn({ err: error, sessionId }, 'event stream cut: the log could not be read');
-          response.destroy();
-        })
-        .finally(() => leave(sessionId, feed, stream));
+      stream.start();
     },
     counts: () => ({ streams: streams.size, feeds: feeds.size }),
     isFull: () => streams.size >= maxStreams,

@@ -2,40 +2,26 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { encodeChunk, encodeLagged, encodeStored, eventName, toEventJson } from '../src/sse-frames.js';
+import { encodeChunk, encodeDeleted, encodeEvent, encodeLagged, eventName } from '../src/sse-frames.js';
 
 describe('SSE frames', () => {
-  it('writes id, name and one line of JSON', () => {
-    const frame = encodeStored({
-      idx: 7,
-      at: '2026-01-02T03:04:05.678Z',
-      event: { type: 'run_interrupted', run_id: 'r1' },
-    });
-    expect(frame).toBe(
-      'id: 7\nevent: run_interrupted\ndata: {"idx":7,"type":"run_interrupted","at":"2026-01-02T03:04:05.678Z","run_id":"r1"}\n\n',
-    );
+  const json = '{"idx":7,"type":"run_interrupted","at":"2026-01-02T03:04:05.678Z","run_id": "r1"}';
+
+  it('writes id, name and the JSON as it came', () => {
+    const frame = encodeEvent({ idx: 7, kind: 'run_interrupted', json });
+    expect(frame).toBe(`id: 7\nevent: run_interrupted\ndata: ${json}\n\n`);
   });
 
-  it('keeps CR and LF of an agent inside the JSON', () => {
-    const text = 'x\rid: 999\revent: question_answered\r\n\n\u2028data: {}';
-    const frame = encodeStored({
-      idx: 1,
-      at: '2026-01-01T00:00:00Z',
-      event: { type: 'agent_message', run_id: 'r', message_id: 'm', role: 'assistant', text },
-    });
-    expect(frame.split(/\r\n|\r|\n/).filter((line) => line !== '')).toHaveLength(3);
-    expect(JSON.parse(frame.slice(frame.indexOf('data: ') + 6)).text).toBe(text);
-  });
-
-  it('never writes more than three lines, whatever the kind and the fields are', () => {
+  it('never writes more than three lines, whatever the kind is', () => {
     fc.assert(
-      fc.property(fc.string(), fc.dictionary(fc.string(), fc.jsonValue()), (type, fields) => {
-        const frame = encodeStored({ idx: 3, at: 'now', event: { ...fields, type } });
-        const lines = frame.slice(0, -2).split(/\r\n|\r|\n/);
+      fc.property(fc.string(), (kind) => {
+        const lines = encodeEvent({ idx: 3, kind, json })
+          .slice(0, -2)
+          .split(/\r\n|\r|\n/);
         expect(lines).toHaveLength(3);
         expect(lines[0]).toBe('id: 3');
         expect(lines[1]).toMatch(/^event: [A-Za-z_]{1,64}$/);
-        expect(JSON.parse(lines[2]?.slice('data: '.length) ?? '')).toMatchObject({ idx: 3, at: 'now', type });
+        expect(lines[2]).toBe(`data: ${json}`);
       }),
     );
   });
@@ -57,9 +43,10 @@ describe('SSE frames', () => {
     expect(eventName('user_question')).toBe('user_question');
   });
 
-  it('keeps our own place and time over fields of the same name in a foreign event', () => {
-    const json = JSON.parse(toEventJson({ idx: 5, at: 'then', event: { type: 'odd', idx: 99, at: 'never', more: 1 } }));
-    expect(json).toEqual({ idx: 5, type: 'odd', at: 'then', more: 1 });
+  it('ends the stream of a session whose log went with it with an event like any other', () => {
+    expect(encodeDeleted(9, 'then')).toBe(
+      'id: 9\nevent: session_deleted\ndata: {"idx":9,"type":"session_deleted","at":"then"}\n\n',
+    );
   });
 
   it('gives chunks and lagged no id', () => {

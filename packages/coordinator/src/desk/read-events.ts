@@ -8,7 +8,7 @@ import type { Db } from '../database.js';
 import { type StoredRow, toStoredEvent } from '../event-rows.js';
 import type { StoredEvent } from '../session-events.js';
 
-const MAX_PAGE_BYTES = 8 * 1024 * 1024;
+export const MAX_PAGE_BYTES = 8 * 1024 * 1024;
 
 export async function readEvents(
   db: Db,

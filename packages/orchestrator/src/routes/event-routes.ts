@@ -6,7 +6,6 @@ import { parseCursor, startCursor } from '../cursors.js';
 import { queryLimit } from '../input-schemas.js';
 import { Problem } from '../problem.js';
 import { type ApiRoute, type RawCall, STREAMED, sessionRoute } from '../route-table.js';
-import { toEventJson } from '../sse-frames.js';
 
 function wantsStream(raw: RawCall): boolean {
   if (raw.method !== 'GET') return false;
@@ -59,15 +58,13 @@ const events = sessionRoute(
     }
     const before = parseCursor('before', query.before);
     const limit = query.limit ?? 500;
-    const { events: page, tail } =
-      before === undefined
-        ? await desk.readEvents(session.id, since, limit)
-        : await desk.readEventsBefore(session.id, before, limit);
+    const edge = before === undefined ? { since } : { before };
+    const { events: page, tail } = await desk.readEventTexts(session.id, edge, limit);
     const nextSince = page.at(-1)?.idx ?? Math.min(since, tail);
     return {
       status: 200,
       contentType: 'application/json; charset=utf-8',
-      body: `{"events":[${page.map(toEventJson).join(',')}],"next_since":${nextSince}}`,
+      body: `{"events":[${page.map(({ json }) => json).join(',')}],"next_since":${nextSince}}`,
     };
   },
 );
