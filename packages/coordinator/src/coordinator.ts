@@ -224,11 +224,17 @@ export interface OutboxCommand {
 export interface AttachFacts {
   readonly open: readonly OpenQuestion[];
   /** Questions closed in the log since the harness may have last heard: answered or dismissed. */
+  /** The store its sessions' files go to; hosts with the same id share one. */
+  readonly store_id?: string;
+  readonly memory?: { readonly total_bytes: number; readonly free_bytes: number };
   readonly closed: readonly string[];
   readonly commands: readonly OutboxCommand[];
   readonly lastStoredSeq: number;
 }
+  /** Awake there now. */
 
+  /** Sessions, awake or asleep, whose newest files no store has. */
+  readonly files_only_here: number;
 export type AppendOutcome = { readonly ok: true; readonly storedSeq: number } | Refusal<'stale_epoch'>;
 
 /** Changes that a host must react to for a session it holds. */
@@ -238,6 +244,16 @@ export interface HostWatcher {
   /** New commands, an attend, a sleep request or a deletion for a session this host holds. */
   onSessionChanged(sessionId: string): void;
 }
+  readonly files: ClaimedFiles;
+}
+
+export interface ClaimedFiles {
+  /** This host ran the session last, or nobody did: what is on its disk is the newest there is. */
+  readonly newestHere: boolean;
+  /** The newest files went with another host: the session goes on from older ones, or from none. */
+  readonly lost: boolean;
+  /** The newest list of files in this host's store. */
+  readonly manifest?: string;
 
 export interface HostDesk {
   /** Makes or renews the host's row (heartbeat, every 5 s) and says whether it should drain. */
@@ -307,3 +323,19 @@ export interface HostDesk {
 export interface Coordinator extends SessionDesk, HostDesk {
   close(): Promise<void>;
 }
+  /** Makes a list of files in a store the one that counts; refused once the lease is somebody else's. */
+  commitFiles(
+    sessionId: string,
+    epoch: number,
+    files: { readonly storeId: string; readonly manifest: string },
+  ): Promise<Outcome<'stale_epoch'>>;
+  /** Only this host has the newest files, and it goes: the session waits for it to come back. */
+  keepFilesHere(sessionId: string, epoch: number): Promise<Outcome<'stale_epoch'>>;
+  /** Whether something waits that an asleep session would wake for. */
+  hasWork(sessionId: string): Promise<boolean>;
+  /** The host ends in order and holds nothing any more. */
+  leaveHost(hostId: string): Promise<void>;
+
+  /** Deleted sessions of which a store may still have objects; any of its hosts removes them. */
+  deletedInStore(storeId: string): Promise<readonly string[]>;
+  confirmDeletedInStore(storeId: string, sessionId: string): Promise<void>;

@@ -24,8 +24,9 @@ import { renameSession } from './desk/rename-session.js';
 import { interrupt, sleep, wake } from './desk/steer-session.js';
 import { attachFacts, commandsAfter, sessionWishes } from './host/attach-facts.js';
 import { createGroupCommit, type GroupCommit } from './host/group-commit.js';
-import { drainHost, heartbeat, listHosts } from './host/hosts.js';
-import { claimSessions, LEASE_MS, releaseLease, renewLeases, setStatus } from './host/leases.js';
+import { drainHost, heartbeat, leaveHost, listHosts } from './host/hosts.js';
+import { claimSessions, hasWork, LEASE_MS, releaseLease, renewLeases, setStatus } from './host/leases.js';
+import { commitFiles, confirmDeletedInStore, deletedInStore, keepFilesHere } from './host/session-files.js';
 import { type ChunkPublisher, createChunkPublisher } from './live/chunks.js';
 import { createListener } from './live/listener.js';
 import { createNotifier, EVENTS_CHANNEL, type HintChannel, WORK_CHANNEL } from './live/notifier.js';
@@ -189,6 +190,12 @@ function toHostDesk(deps: {
     confirmDeleted: (hostId, sessionId) => ask(confirmDeleted(db, hostId, sessionId)),
     watchHost: (hostId, watcher) => hostWatch.watch(hostId, watcher),
   };
+    commitFiles: (sessionId, epoch, files) => ask(commitFiles(db, sessionId, epoch, files)),
+    keepFilesHere: (sessionId, epoch) => ask(keepFilesHere(db, sessionId, epoch)),
+    hasWork: (sessionId) => ask(hasWork(db, sessionId)),
+    leaveHost: (hostId) => ask(leaveHost(db, hostId, instance), WORK_CHANNEL),
+    deletedInStore: (storeId) => ask(deletedInStore(db, storeId)),
+    confirmDeletedInStore: (storeId, sessionId) => ask(confirmDeletedInStore(db, storeId, sessionId)),
 }
 
 /** A database that does not answer soon is not ready. */

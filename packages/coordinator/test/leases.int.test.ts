@@ -234,7 +234,7 @@ describe('hosts', () => {
     expect(await ids('h1')).toEqual([session.id]);
     const { seen_at, ...row } = (await coordinator.listHosts())[0] ?? { seen_at: '' };
     expect(seen_at).toMatch(/Z$/);
-    expect(row).toEqual({ ...hostInfo('h1'), alive: true, draining: false, sessions: 1 });
+    expect(row).toEqual({ ...hostInfo('h1'), files_only_here: 0, alive: true, draining: false, sessions: 1 });
     expect(await coordinator.figures()).toMatchObject({ sessionsByStatus: { active: 1 }, undeliveredCommands: 1 });
   });
 });

@@ -8,6 +8,7 @@ import { isUuid } from '../cursor.js';
 import type { Db } from '../database.js';
 import { handCommands } from '../outbox.js';
 import { lockLeasedSession } from '../session-row.js';
+import { takeFiles } from './session-files.js';
 
 const RECENTLY_CLOSED = 100;
 
@@ -23,14 +24,15 @@ export async function attachFacts(
   return db.transaction().execute(async (tx): Promise<AttachFacts | Refusal<'stale_epoch'>> => {
     const session = await lockLeasedSession(tx, sessionId, epoch);
     if (session === undefined) return { ok: false, reason: 'stale_epoch' };
+    await takeFiles(tx, sessionId);
     const open = await sql<OpenQuestion>`select tool_call_id, questions from questions where session_id = ${sessionId}
-      and (state in ('waiting', 'sent', 'failed') or state = 'dismissed' and not proven) order by asked_idx`.execute(
+      and (state in ('waiting', 'sent', 'failed') or state = 'dismissed' and not proven or redo) order by asked_idx`.execute(
       tx,
     );
     const closed = await sql<{
       tool_call_id: string;
     }>`select tool_call_id from questions where session_id = ${sessionId}
-      and (state = 'answered' or state = 'dismissed' and proven) order by closed_idx desc limit ${RECENTLY_CLOSED}`.execute(
+      and (state = 'answered' or state = 'dismissed' and proven) and not redo order by closed_idx desc limit ${RECENTLY_CLOSED}`.execute(
       tx,
     );
     return {

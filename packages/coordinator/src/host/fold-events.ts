@@ -36,6 +36,8 @@ export interface Folded {
   readonly seenPrompts: readonly { readonly sessionId: string; readonly promptId: string }[];
   readonly questions: readonly QuestionChange[];
   readonly usage: Totals;
+  /** A run began: what a store has of the files is not the newest any more. */
+  readonly ran: boolean;
   /** Set when a sequence number is missing; nothing from there on was taken. */
   readonly gapAt?: number;
 }
@@ -79,6 +81,7 @@ class Fold {
   readonly #facts: SessionFacts;
   readonly #known: Map<string, QuestionFacts>;
   #openRun: string | null;
+  #ran = false;
   readonly #rows: EventRow[] = [];
   readonly #retirements: Retirement[] = [];
   readonly #seen: { sessionId: string; promptId: string }[] = [];
@@ -113,6 +116,7 @@ class Fold {
       seenPrompts: this.#seen,
       questions: this.#questions,
       usage: this.#usage,
+      ran: this.#ran,
     };
   }
 
@@ -136,6 +140,7 @@ class Fold {
       case 'run_started':
         this.#store(event);
         this.#openRun = cleanText(event.run_id);
+        this.#ran = true;
         if (event.prompt_id !== undefined) this.#retirePrompt(cleanText(event.prompt_id));
         return;
       case 'run_completed':

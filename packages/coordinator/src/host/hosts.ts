@@ -12,12 +12,15 @@ export async function heartbeat(db: Db, host: HostInfo, instance: string): Promi
       instance: string;
     }>`select instance from hosts where host_id = ${host.host_id} for update`.execute(tx);
     const { rows } = await sql<{ draining: boolean }>`
-      insert into hosts (host_id, instance, name, version, pid, isolation, slots, credentials, demo, claude_version, seen_at)
+      insert into hosts (host_id, instance, name, version, pid, isolation, slots, credentials, demo, claude_version, store_id,
+        memory_total, memory_free, seen_at)
       values (${host.host_id}, ${instance}, ${host.name}, ${host.version}, ${host.pid}, ${host.isolation}, ${host.slots},
-        ${host.credentials}, ${host.demo}, ${host.claude_version ?? null}, clock_timestamp())
+        ${host.credentials}, ${host.demo}, ${host.claude_version ?? null}, ${host.store_id ?? null},
+        ${host.memory?.total_bytes ?? null}, ${host.memory?.free_bytes ?? null}, clock_timestamp())
       on conflict (host_id) do update set instance = excluded.instance, name = excluded.name, version = excluded.version,
         pid = excluded.pid, isolation = excluded.isolation, slots = excluded.slots, credentials = excluded.credentials,
-        demo = excluded.demo, claude_version = excluded.claude_version, seen_at = excluded.seen_at
+        demo = excluded.demo, claude_version = excluded.claude_version, store_id = excluded.store_id, memory_total = excluded.memory_total,
+        memory_free = excluded.memory_free, left_at = null, seen_at = excluded.seen_at
       returning draining`.execute(tx);
     const previous = before.rows[0]?.instance;
     if (previous !== undefined && previous !== instance) {
@@ -35,13 +38,33 @@ export async function drainHost(db: Db, hostId: string, draining: boolean): Prom
   return rows.length > 0;
 }
 
-type StoredHost = Omit<HostRow, 'claude_version'> & { readonly claude_version: string | null };
+/** The host ends in order and holds nothing any more: nobody waits for it. */
+export async function leaveHost(db: Db, hostId: string, instance: string): Promise<void> {
+  await sql`update hosts set left_at = clock_timestamp() where host_id = ${hostId} and instance = ${instance}`.execute(
+    db,
+  );
+}
+
+interface StoredHost extends Omit<HostRow, 'claude_version' | 'store_id' | 'memory'> {
+  readonly claude_version: string | null;
+  readonly store_id: string | null;
+  readonly memory_total: number | null;
+  readonly memory_free: number | null;
+}
 
 export async function listHosts(db: Db): Promise<readonly HostRow[]> {
   const { rows } = await sql<StoredHost>`
     select h.host_id, h.name, h.version, h.pid, h.isolation, h.slots, h.credentials, h.demo, h.claude_version, h.draining,
-      h.seen_at, h.seen_at > now() - interval '15 seconds' as alive,
-      (select count(*) from sessions s where s.lease_host = h.host_id and s.lease_until > now()) as sessions
+      h.store_id, h.memory_total, h.memory_free, h.seen_at, h.left_at is null and h.seen_at > now() - interval '15 seconds' as alive,
+      (select count(*) from sessions s where s.lease_host = h.host_id and s.lease_until > now()) as sessions,
+      (select count(*) from sessions s where s.files_host = h.host_id and not s.files_stored) as files_only_here
     from hosts h order by h.name, h.host_id`.execute(db);
-  return rows.map(({ claude_version, ...row }) => (claude_version === null ? row : { ...row, claude_version }));
+  return rows.map(({ claude_version, store_id, memory_total, memory_free, ...row }) => ({
+    ...row,
+    ...(claude_version === null ? {} : { claude_version }),
+    ...(store_id === null ? {} : { store_id }),
+    ...(memory_total === null || memory_free === null
+      ? {}
+      : { memory: { total_bytes: memory_total, free_bytes: memory_free } }),
+  }));
 }

@@ -20,6 +20,9 @@ import {
   statusChanged,
 } from '../session-row.js';
 import { SESSION_VIEW, type SessionViewRow, toSession } from '../session-view.js';
+import { mayTake, PORTION, placementTables } from './placement.js';
+import { rewindOpenRun } from './rewind.js';
+import { FILES_COLUMNS, type FilesRow, isLost, toClaimedFiles } from './session-files.js';
 
 export const LEASE_MS = 15_000;
 
@@ -35,39 +38,56 @@ export async function claimSessions(
   limit: number,
   leaseMs: number,
 ): Promise<{ readonly claims: readonly Claim[]; readonly settled: number }> {
-  const settled = await settleExpired(db, hostId);
+  const settled = await settleExpired(db, hostId, leaseMs);
   return { claims: limit > 0 ? await claim(db, hostId, limit, leaseMs) : [], settled };
 }
 
 async function claim(db: Db, hostId: string, limit: number, leaseMs: number): Promise<readonly Claim[]> {
   return db.transaction().execute(async (tx) => {
-    const { rows: locked } = await sql<LockedSession>`
-      with candidates as (
+    const { rows: locked } = await sql<LockedSession & FilesRow & { readonly my_store: string | null }>`
+      with ${placementTables(hostId)}, candidates as (
         select o.session_id as id from outbox o where o.retired_at is null and o.wakes
         union select id from sessions where wake_asked
         union select id from sessions where attend_until is not null and attend_until > now()
         union select id from sessions where lease_host is not null and lease_until <= now() and open_run is not null
         union select id from sessions where status = 'host_lost' and bound_host = ${hostId} and open_run is not null
       )
-      select ${LOCKED_COLUMNS} from sessions s
+      select ${LOCKED_COLUMNS}, ${FILES_COLUMNS}, (select store_id from me) as my_store from sessions s
       where s.id in (select id from candidates)
         and (s.lease_host is null or s.lease_until <= now())
-        and (s.bound_host is null or s.bound_host = ${hostId})
         and (${HAS_WORK} or ((s.lease_host is not null or s.status = 'host_lost') and s.open_run is not null))
         and not exists (select 1 from hosts h where h.host_id = ${hostId} and h.draining)
-      order by s.updated_at limit ${limit} for no key update of s skip locked`.execute(tx);
+        and ${mayTake(hostId, leaseMs)}
+      order by s.updated_at
+      limit least(${limit}::int, case when exists (select 1 from peers) then ${PORTION} else ${limit} end::int)
+      for no key update of s skip locked`.execute(tx);
     if (locked.length === 0) return [];
     await takeLeases(tx, locked, hostId, leaseMs);
+    for (const session of locked) {
+      if (session.open_run !== null && isLost(session, hostId)) await rewindOpenRun(tx, withActive(session));
+    }
     const views = await sql<SessionViewRow>`select ${SESSION_VIEW} from sessions s
       where s.id = any(${locked.map((session) => session.id)}::uuid[])`.execute(tx);
-    const previous = new Map(locked.map((session) => [session.id, session.status]));
-    return views.rows.map((row) => ({
-      session: toSession(row),
-      epoch: row.epoch,
-      previous: previous.get(row.id) ?? row.status,
-      lastHarnessSeq: row.harness_seq,
-    }));
+    const before = new Map(locked.map((session) => [session.id, session]));
+    return views.rows.flatMap((row): Claim[] => {
+      const session = before.get(row.id);
+      if (session === undefined) return [];
+      return [
+        {
+          session: toSession(row),
+          epoch: row.epoch,
+          previous: session.status,
+          lastHarnessSeq: row.harness_seq,
+          files: toClaimedFiles(session, hostId, session.my_store),
+        },
+      ];
+    });
   });
+}
+
+/** As the row is after its lease was taken. */
+function withActive(session: LockedSession): LockedSession {
+  return { ...session, status: 'active', last_idx: session.last_idx + (session.status === 'active' ? 0 : 1) };
 }
 
 async function takeLeases(tx: Db, sessions: readonly LockedSession[], hostId: string, leaseMs: number): Promise<void> {
@@ -90,14 +110,14 @@ async function takeLeases(tx: Db, sessions: readonly LockedSession[], hostId: st
  * Sessions whose lease ended and that nothing wakes: asleep if their files can be reached from here,
  * lost with their host if they are on that host only. Those with work are left for a claim.
  */
-async function settleExpired(db: Db, hostId: string): Promise<number> {
+async function settleExpired(db: Db, hostId: string, leaseMs: number): Promise<number> {
   const { rows } = await sql<{ id: string; rest: SessionStatus }>`
     select s.id, case when s.bound_host is null or s.bound_host = ${hostId} then 'idle' else 'host_lost' end as rest
     from sessions s
     where (s.lease_host is not null and s.lease_until <= now() or s.status = 'host_lost' and s.bound_host = ${hostId})
       and case when s.bound_host is null or s.bound_host = ${hostId}
         then not ${HAS_WORK} and s.open_run is null
-        else not exists (select 1 from hosts h where h.host_id = s.bound_host and h.seen_at > now() - interval '15 seconds') end
+        else not exists (select 1 from hosts h where h.host_id = s.bound_host and h.seen_at > now() - make_interval(secs => ${leaseMs / 1000})) end
     limit 100`.execute(db);
   if (rows.length === 0) return 0;
   const rest = new Map(rows.map((row) => [row.id, row.rest]));
@@ -179,7 +199,7 @@ async function forgetWishes(tx: Db, sessionId: string): Promise<void> {
     where id = ${sessionId}`.execute(tx);
 }
 
-async function hasWork(tx: Db, sessionId: string): Promise<boolean> {
+export async function hasWork(tx: Db, sessionId: string): Promise<boolean> {
   if (!isUuid(sessionId)) return false;
   const { rows } = await sql`select 1 from sessions s where s.id = ${sessionId} and ${HAS_WORK}`.execute(tx);
   return rows.length > 0;

@@ -11,6 +11,7 @@ import { markSeen, retireCommands } from '../outbox.js';
 import { readQuestions, storeQuestionChange } from '../questions.js';
 import { holdsLease, type LockedSession, lockSessions } from '../session-row.js';
 import { type Folded, foldEvents, type Incoming, questionKeys } from './fold-events.js';
+import { endRedo } from './rewind.js';
 import { isPlain, sequenceGap, storePlain, toGroup } from './store-plain.js';
 
 export interface Append {
@@ -110,6 +111,11 @@ async function writeFolded(tx: Db, all: readonly Folded[]): Promise<void> {
     tx,
     changed.flatMap((one) => one.retirements),
   );
+  const heard = changed.flatMap((one) => one.retirements.filter(({ kind }) => kind === 'answer' || kind === 'dismiss'));
+  await endRedo(
+    tx,
+    heard.map(({ sessionId, ref = '' }) => ({ sessionId, toolCallId: ref })),
+  );
   await markSeen(
     tx,
     changed.flatMap((one) => one.seenPrompts),
@@ -119,8 +125,11 @@ async function writeFolded(tx: Db, all: readonly Folded[]): Promise<void> {
 
 /** Activity is kept to the second: a column that moves with each event would move its index too. */
 async function moveSessions(tx: Db, all: readonly Folded[]): Promise<void> {
-  const column = (pick: (one: Folded) => string | number | null): readonly (string | number | null)[] => all.map(pick);
+  const column = (
+    pick: (one: Folded) => string | number | boolean | null,
+  ): readonly (string | number | boolean | null)[] => all.map(pick);
   await sql`update sessions s set last_idx = n.last_idx, harness_seq = n.harness_seq, open_run = n.open_run,
+      files_stored = s.files_stored and not n.ran,
       input_tokens = s.input_tokens + n.input_tokens, output_tokens = s.output_tokens + n.output_tokens,
       cache_read_tokens = s.cache_read_tokens + n.cache_read_tokens,
       cache_write_tokens = s.cache_write_tokens + n.cache_write_tokens,
@@ -130,7 +139,7 @@ async function moveSessions(tx: Db, all: readonly Folded[]): Promise<void> {
       ${column((one) => one.session.harnessSeq)}::bigint[], ${column((one) => one.session.openRun)}::text[],
       ${column((one) => one.usage.input_tokens)}::bigint[], ${column((one) => one.usage.output_tokens)}::bigint[],
       ${column((one) => one.usage.cache_read_tokens)}::bigint[], ${column((one) => one.usage.cache_write_tokens)}::bigint[],
-      ${column((one) => one.usage.cost_micro_usd)}::bigint[])
-      as n (id, last_idx, harness_seq, open_run, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, cost_micro_usd)
+      ${column((one) => one.usage.cost_micro_usd)}::bigint[], ${column((one) => one.ran)}::boolean[])
+      as n (id, last_idx, harness_seq, open_run, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, cost_micro_usd, ran)
     where s.id = n.id`.execute(tx);
 }
