@@ -199,11 +199,17 @@ export interface HostInfo {
   readonly credentials: 'environment' | 'none';
   readonly demo: boolean;
   readonly claude_version?: string;
+  /** The store its sessions' files go to; hosts with the same id share one. */
+  readonly store_id?: string;
+  readonly memory?: { readonly total_bytes: number; readonly free_bytes: number };
 }
 export interface HostRow extends HostInfo {
   readonly alive: boolean;
   readonly draining: boolean;
+  /** Awake there now. */
   readonly sessions: number;
+  /** Sessions, awake or asleep, whose newest files no store has. */
+  readonly files_only_here: number;
   readonly seen_at: string;
 }
 
@@ -213,6 +219,16 @@ export interface Claim {
   /** The status the session had before this claim. */
   readonly previous: SessionStatus;
   readonly lastHarnessSeq: number;
+  readonly files: ClaimedFiles;
+}
+
+export interface ClaimedFiles {
+  /** This host ran the session last, or nobody did: what is on its disk is the newest there is. */
+  readonly newestHere: boolean;
+  /** The newest files went with another host: the session goes on from older ones, or from none. */
+  readonly lost: boolean;
+  /** The newest list of files in this host's store. */
+  readonly manifest?: string;
 }
 
 /** A command accepted and not yet proven done, with its outbox id; oldest first within a session. */
@@ -224,17 +240,11 @@ export interface OutboxCommand {
 export interface AttachFacts {
   readonly open: readonly OpenQuestion[];
   /** Questions closed in the log since the harness may have last heard: answered or dismissed. */
-  /** The store its sessions' files go to; hosts with the same id share one. */
-  readonly store_id?: string;
-  readonly memory?: { readonly total_bytes: number; readonly free_bytes: number };
   readonly closed: readonly string[];
   readonly commands: readonly OutboxCommand[];
   readonly lastStoredSeq: number;
 }
-  /** Awake there now. */
 
-  /** Sessions, awake or asleep, whose newest files no store has. */
-  readonly files_only_here: number;
 export type AppendOutcome = { readonly ok: true; readonly storedSeq: number } | Refusal<'stale_epoch'>;
 
 /** Changes that a host must react to for a session it holds. */
@@ -244,16 +254,6 @@ export interface HostWatcher {
   /** New commands, an attend, a sleep request or a deletion for a session this host holds. */
   onSessionChanged(sessionId: string): void;
 }
-  readonly files: ClaimedFiles;
-}
-
-export interface ClaimedFiles {
-  /** This host ran the session last, or nobody did: what is on its disk is the newest there is. */
-  readonly newestHere: boolean;
-  /** The newest files went with another host: the session goes on from older ones, or from none. */
-  readonly lost: boolean;
-  /** The newest list of files in this host's store. */
-  readonly manifest?: string;
 
 export interface HostDesk {
   /** Makes or renews the host's row (heartbeat, every 5 s) and says whether it should drain. */
@@ -313,16 +313,6 @@ export interface HostDesk {
   /** Ephemeral, best effort, to every replica's live viewers. */
   publishChunk(sessionId: string, chunk: AgentMessageChunk): void;
 
-  /** Deleted sessions whose files this host still keeps. */
-  deletedSessions(hostId: string): Promise<readonly string[]>;
-  confirmDeleted(hostId: string, sessionId: string): Promise<void>;
-
-  watchHost(hostId: string, watcher: HostWatcher): () => void;
-}
-
-export interface Coordinator extends SessionDesk, HostDesk {
-  close(): Promise<void>;
-}
   /** Makes a list of files in a store the one that counts; refused once the lease is somebody else's. */
   commitFiles(
     sessionId: string,
@@ -339,3 +329,13 @@ export interface Coordinator extends SessionDesk, HostDesk {
   /** Deleted sessions of which a store may still have objects; any of its hosts removes them. */
   deletedInStore(storeId: string): Promise<readonly string[]>;
   confirmDeletedInStore(storeId: string, sessionId: string): Promise<void>;
+  /** Deleted sessions whose files this host still keeps. */
+  deletedSessions(hostId: string): Promise<readonly string[]>;
+  confirmDeleted(hostId: string, sessionId: string): Promise<void>;
+
+  watchHost(hostId: string, watcher: HostWatcher): () => void;
+}
+
+export interface Coordinator extends SessionDesk, HostDesk {
+  close(): Promise<void>;
+}

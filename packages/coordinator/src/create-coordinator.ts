@@ -186,16 +186,16 @@ function toHostDesk(deps: {
     appendHostEvent: (sessionId, epoch, event) =>
       commits.append({ sessionId, epoch, incoming: [{ from: 'host', event }] }),
     publishChunk: (sessionId, chunk) => chunks.publish(sessionId, chunk),
-    deletedSessions: (hostId) => ask(deletedSessions(db, hostId)),
-    confirmDeleted: (hostId, sessionId) => ask(confirmDeleted(db, hostId, sessionId)),
-    watchHost: (hostId, watcher) => hostWatch.watch(hostId, watcher),
-  };
     commitFiles: (sessionId, epoch, files) => ask(commitFiles(db, sessionId, epoch, files)),
     keepFilesHere: (sessionId, epoch) => ask(keepFilesHere(db, sessionId, epoch)),
     hasWork: (sessionId) => ask(hasWork(db, sessionId)),
     leaveHost: (hostId) => ask(leaveHost(db, hostId, instance), WORK_CHANNEL),
     deletedInStore: (storeId) => ask(deletedInStore(db, storeId)),
     confirmDeletedInStore: (storeId, sessionId) => ask(confirmDeletedInStore(db, storeId, sessionId)),
+    deletedSessions: (hostId) => ask(deletedSessions(db, hostId)),
+    confirmDeleted: (hostId, sessionId) => ask(confirmDeleted(db, hostId, sessionId)),
+    watchHost: (hostId, watcher) => hostWatch.watch(hostId, watcher),
+  };
 }
 
 /** A database that does not answer soon is not ready. */
