@@ -75,7 +75,8 @@ const AGENT_NAMES = [
   'LANG',
   'LC_ALL',
 ];
-const KNOWN_NAMES = [
+/** Every ENGRAM_* variable there is. */
+export const SETTINGS: readonly string[] = [
   'ENGRAM_DATA_DIR',
   'ENGRAM_PORT',
   'ENGRAM_HOST',
@@ -180,7 +181,7 @@ export function readConfig(options: GlobalOptions, env: NodeJS.ProcessEnv = proc
     credentials: CREDENTIAL_NAMES.some((name) => text(name) !== undefined) ? 'environment' : 'none',
     ownEnvironment: withoutAgents(env),
     colours: text('NO_COLOR') === undefined && text('TERM') !== 'dumb',
-    unknownSettings: Object.keys(env).filter((name) => name.startsWith('ENGRAM_') && !KNOWN_NAMES.includes(name)),
+    unknownSettings: Object.keys(env).filter((name) => name.startsWith('ENGRAM_') && !SETTINGS.includes(name)),
   });
 }
 

@@ -130,6 +130,10 @@ command('doctor', 'check that everything is in place, and say how to mend it').a
   perform(options, async ({ config, output: out }) => (await import('./commands/doctor.js')).doctor(config, out)),
 );
 
+command('alive', 'exit code 0 when an engram up or host of this data folder answers').action((options) =>
+  perform(options, async ({ config, output: out }) => (await import('./commands/alive.js')).alive(config, out)),
+);
+
 program
   .command('token')
   .description('API tokens')

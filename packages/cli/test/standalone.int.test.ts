@@ -1,6 +1,7 @@
 // `engram serve` and `engram host` alone on one database, as on two machines: the whole story, a database
 // that comes late or goes away, and every way it may refuse them.
 
+import { spawnSync } from 'node:child_process';
 import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -9,7 +10,9 @@ import { openRunDir } from '@engram/host-agent';
 import {
   claudeBinary,
   claudeVersions,
+  cleanEnvironment,
   type Part,
+  repositoryRoot,
   spawnPart,
   startTestPostgres,
   type TestPostgres,
@@ -116,6 +119,19 @@ describe('a server and a host by themselves', () => {
       if (event.type === 'run_completed' && seen.includes('question_answered')) break;
     }
     expect(seen).toContain('question_answered');
+    const probe = spawnSync(process.execPath, [join(repositoryRoot, 'packages/cli/dist/main.js'), 'alive', '--json'], {
+      env: cleanEnvironment({ ENGRAM_DATA_DIR: join(folder, 'host') }),
+    });
+    expect([probe.status, JSON.parse(String(probe.stdout))]).toEqual([0, { type: 'alive', pid: host.pid }]);
+    // A client command in the server's container or pod finds it.
+    const link = spawnSync(
+      process.execPath,
+      [join(repositoryRoot, 'packages/cli/dist/main.js'), 'open', '--no-browser'],
+      {
+        env: cleanEnvironment({ ENGRAM_DATA_DIR: join(folder, 'server') }),
+      },
+    );
+    expect(String(link.stdout)).toMatch(/https:\/\/engram\.example\/\?token=/);
     const second = await start('host');
     expect(await second.exited).toMatchObject({ code: 1 });
     expect(second.stderr()).toContain(`process ${host.pid}`);

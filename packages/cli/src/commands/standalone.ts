@@ -10,10 +10,10 @@ import { openDataFolder, readOrMakeToken } from '../data-folder.js';
 import { createStderrLog } from '../file-log.js';
 import type { HostProcess } from '../host-process.js';
 import type { Output } from '../output.js';
-import { takeOwnerLock } from '../owner-lock.js';
+import { findOwner, takeOwnerLock } from '../owner-lock.js';
 import { startPatiently } from '../patient-start.js';
 import { checkPort } from '../port-check.js';
-import { reachableUrl } from '../server-file.js';
+import { reachableUrl, removeServerFile, writeServerFile } from '../server-file.js';
 import { onNextSignal, onStopSignal, type StopSignal } from '../stop-signal.js';
 
 function requireDatabase(config: Config): string {
@@ -49,8 +49,12 @@ export async function serve(config: Config, output: Output): Promise<number> {
   const started = await startPatiently(() => startServe(order, log), config.databaseWaitMs, output, stopAsked);
   if (started === undefined) return 0;
   const url = reachableUrl(config.host, started.port);
+  // The client commands find it here, unless the folder has an `engram up` to find.
+  const isOurs = (await findOwner(dataDir))?.url === undefined;
+  if (isOurs) await writeServerFile(dataDir, { url, pid: process.pid });
   output.result({ type: 'serving', url, pid: process.pid }, [`engram serves at ${url}`]);
   await stopAsked;
+  if (isOurs) await removeServerFile(dataDir);
   await started.close();
   return 0;
 }
