@@ -63,13 +63,14 @@ export async function createCoordinator(options: CoordinatorOptions): Promise<Co
     await database.close();
     throw explainOpenFailure(options.connection, error);
   }
-  const notifier = createNotifier(db, log);
+  const notifier = createNotifier(prepared, log);
   const listener = createListener(options.connection, log);
   const sessionWatch = createSessionWatch(prepared, listener, pollMs, log);
   const hostWatch = createHostWatch(db, listener, pollMs, log);
   const chunks = createChunkPublisher(db, log);
   const commits = createGroupCommit({
     db,
+    prepared,
     log,
     onStored: () => notifier.hint(EVENTS_CHANNEL),
     retryMs: options.retryMs ?? 60_000,

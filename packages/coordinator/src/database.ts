@@ -16,7 +16,7 @@ export type Db = Kysely<Record<string, never>>;
 
 /**
  * One statement, planned once a connection: for the few that run many times a second. Never inside a
- * transaction. Array parameters may be given as PostgreSQL's array literal.
+ * transaction. Without a name it is planned each time. Arrays may be given as PostgreSQL's array literal.
  */
 export type Prepared = <Row>(name: string, text: string, values: readonly unknown[]) => Promise<readonly Row[]>;
 
@@ -48,7 +48,8 @@ export function openDatabase(source: ConnectionSource, poolSize: number, log: Lo
   return {
     db: new Kysely<Record<string, never>>({ dialect: new PostgresDialect({ pool }) }),
     async prepared<Row>(name: string, text: string, values: readonly unknown[]) {
-      const { rows } = await pool.query<Row & pg.QueryResultRow>({ name, text, values: [...values] });
+      const plan = name === '' ? {} : { name };
+      const { rows } = await pool.query<Row & pg.QueryResultRow>({ ...plan, text, values: [...values] });
       return rows;
     },
     close: () => pool.end(),

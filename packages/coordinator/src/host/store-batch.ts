@@ -5,14 +5,14 @@
 import { sql } from 'kysely';
 import type { AppendOutcome } from '../coordinator.js';
 import type { CoordinatorError } from '../coordinator-error.js';
-import type { Db } from '../database.js';
+import type { Db, Prepared } from '../database.js';
 import { insertEventRows } from '../event-rows.js';
 import { markSeen, retireCommands } from '../outbox.js';
 import { readQuestions, storeQuestionChange } from '../questions.js';
 import { holdsLease, type LockedSession, lockSessions } from '../session-row.js';
 import { type Folded, foldEvents, type Incoming, questionKeys } from './fold-events.js';
 import { endRedo } from './rewind.js';
-import { isPlain, sequenceGap, storePlain, toGroup } from './store-plain.js';
+import { type PlainText, sequenceGap, storePlain, toGroup, toPlainTexts } from './store-plain.js';
 
 export interface Append {
   readonly sessionId: string;
@@ -20,24 +20,37 @@ export interface Append {
   readonly incoming: readonly Incoming[];
 }
 
+/** Made ready while it waits: the texts of its events when they only go into the log. */
+export interface ReadyAppend extends Append {
+  readonly texts: readonly PlainText[] | undefined;
+  /** For what only goes into the log; other events are few and small. */
+  readonly bytes: number;
+}
+
+export function toReady({ sessionId, epoch, incoming }: Append): ReadyAppend {
+  const texts = toPlainTexts(incoming);
+  return { sessionId, epoch, incoming, texts, bytes: texts?.reduce((sum, { bytes }) => sum + bytes, 0) ?? 0 };
+}
+
 /** One result per append, in order; a refused or impossible append is an outcome of its own. */
 export type AppendResult = AppendOutcome | { readonly ok: false; readonly error: CoordinatorError };
 
 /** Sessions whose appends only go into the log take the short way, all others the long one. */
-export async function storeBatch(db: Db, appends: readonly Append[]): Promise<readonly AppendResult[]> {
-  const bySession = new Map<string, Append[]>();
+export async function storeBatch(
+  db: Db,
+  prepared: Prepared,
+  appends: readonly ReadyAppend[],
+): Promise<readonly AppendResult[]> {
+  const bySession = new Map<string, ReadyAppend[]>();
   for (const append of appends) {
     const known = bySession.get(append.sessionId);
     if (known === undefined) bySession.set(append.sessionId, [append]);
     else known.push(append);
   }
-  const groups = [...bySession.values()].flatMap((own) => (own.every(isPlain) ? (toGroup(own) ?? []) : []));
+  const groups = [...bySession.values()].flatMap((own) => toGroup(own) ?? []);
   const plain = new Set(groups.map((group) => group.sessionId));
-  const [short, long] = [
-    appends.filter((one) => plain.has(one.sessionId)),
-    appends.filter((one) => !plain.has(one.sessionId)),
-  ];
-  const stored = short.length === 0 ? new Map<string, AppendResult>() : await storePlain(db, groups, short);
+  const long = appends.filter((one) => !plain.has(one.sessionId));
+  const stored = groups.length === 0 ? new Map<string, AppendResult>() : await storePlain(prepared, groups);
   const folded = new Map<Append, AppendResult>();
   if (long.length > 0) {
     const results = await storeFolded(db, long);

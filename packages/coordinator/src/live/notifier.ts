@@ -2,9 +2,8 @@
 // wrote (inside, it makes all commits wait for each other), one for all that was written while the
 // last was under way. It is only a hint: readers go by their cursor and look every second anyway.
 
-import { sql } from 'kysely';
 import type { Logger } from 'pino';
-import type { Db } from '../database.js';
+import type { Prepared } from '../database.js';
 
 export const EVENTS_CHANNEL = 'engram_events';
 export const WORK_CHANNEL = 'engram_work';
@@ -12,12 +11,14 @@ export const CHUNKS_CHANNEL = 'engram_chunks';
 
 export type HintChannel = typeof EVENTS_CHANNEL | typeof WORK_CHANNEL;
 
+const HINT = `select pg_notify(channel, '') from unnest($1::text[]) as channel`;
+
 export interface Notifier {
   hint(...channels: readonly HintChannel[]): void;
   settled(): Promise<void>;
 }
 
-export function createNotifier(db: Db, log: Logger): Notifier {
+export function createNotifier(prepared: Prepared, log: Logger): Notifier {
   const wanted = new Set<HintChannel>();
   let sending: Promise<void> | undefined;
 
@@ -26,7 +27,7 @@ export function createNotifier(db: Db, log: Logger): Notifier {
       const channels = [...wanted];
       wanted.clear();
       try {
-        await sql`select pg_notify(channel, '') from unnest(${channels}::text[]) as channel`.execute(db);
+        await prepared('hint', HINT, [channels]);
       } catch (error) {
         log.warn({ err: error instanceof Error ? error.message : 'unknown' }, 'a hint was not sent: readers poll');
       }
