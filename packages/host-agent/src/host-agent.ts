@@ -7,6 +7,7 @@ import { assertNever } from '@engram/harness-proto';
 import type { Logger } from 'pino';
 import type { ClaudeBinary } from './claude-binary.js';
 import { pause, within } from './deadline.js';
+import { freeSlots, readMemory } from './free-memory.js';
 import { createHarnessPool } from './harness-pool.js';
 import { openHostId } from './host-identity.js';
 import { type LeaseKeeper, startLeaseKeeper } from './lease-keeper.js';
@@ -14,8 +15,11 @@ import { endOrphans } from './orphans.js';
 import { createProcessSandbox } from './process-sandbox.js';
 import type { RunnerPolicy } from './runner-core.js';
 import type { Sandbox, SandboxTraits } from './sandbox.js';
+import { createSessionFiles } from './session-files.js';
+import { removeLeftFolders } from './session-folder.js';
 import { type SessionRunner, startSessionRunner } from './session-runner.js';
 import { openPrivateDir, openRunDir } from './socket-path.js';
+import type { FileStore } from './store/file-store.js';
 
 export interface HostAgentTimings {
   /** Heartbeat and lease renewal. */
@@ -49,6 +53,8 @@ export interface HostAgentOptions {
   readonly demoModelUrl?: string;
   readonly poolSize?: number;
   readonly workspaceRoots: readonly string[];
+  /** Where sleeping sessions' files are kept, for hosts that share sessions. */
+  readonly store?: FileStore;
   readonly isolation?: 'process';
   /** For cloning alone. */
   readonly gitEnvironment?: Readonly<Record<string, string>>;
@@ -68,6 +74,8 @@ export interface HostAgent {
 const IDLE_MS = 30_000;
 const HOLD_MS = 120_000;
 const CLOSE_MS = 10_000;
+/** Files on their way into a store are worth waiting for. */
+const STORE_CLOSE_MS = 45_000;
 const DESK_MS = 2_000;
 const DRAIN_STEP_MS = 100;
 
@@ -113,6 +121,8 @@ export async function startHostAgent(options: HostAgentOptions): Promise<HostAge
   const hostId = options.hostId ?? (await openHostId(dataDir));
   const sandbox = createSandbox(options, dataDir);
   await endOrphans({ dataDir, sandbox, log });
+  await removeLeftFolders(dataDir);
+  const files = createSessionFiles({ store: options.store, desk, dataDir, log });
 
   const policy = createPolicy(options);
   const pool = createHarnessPool({
@@ -138,6 +148,8 @@ export async function startHostAgent(options: HostAgentOptions): Promise<HostAge
     slots: options.slots,
     credentials: options.credentials,
     demo: options.demoModelUrl !== undefined,
+    memory: readMemory(),
+    ...(files.storeId === undefined ? {} : { store_id: files.storeId }),
     ...(claudeVersion === undefined ? {} : { claude_version: claudeVersion }),
   });
   void options.resolveClaude().then(
@@ -154,6 +166,7 @@ export async function startHostAgent(options: HostAgentOptions): Promise<HostAge
       hostId,
       desk,
       sandbox,
+      files,
       pool,
       dataDir,
       runDir,
@@ -194,6 +207,7 @@ export async function startHostAgent(options: HostAgentOptions): Promise<HostAge
       await desk.confirmDeleted(hostId, sessionId);
       log.info({ sessionId }, 'removed the files of a deleted session');
     }
+    await files.removeDeleted();
   }
 
   function cleanUp(): void {
@@ -214,7 +228,7 @@ export async function startHostAgent(options: HostAgentOptions): Promise<HostAge
     pollMs: options.timings?.pollMs ?? 1_000,
     log,
     held: () => [...runners.values()].map(({ sessionId, epoch }) => ({ sessionId, epoch })),
-    freeSlots: () => options.slots - runners.size,
+    freeSlots: () => freeSlots(options.slots, runners.size, readMemory()),
     onClaim,
     onLost: (sessionId) => runners.get(sessionId)?.leaseLost(),
     onSessionChanged(sessionId) {
@@ -249,10 +263,15 @@ export async function startHostAgent(options: HostAgentOptions): Promise<HostAge
     }
     const open = [...runners.values()];
     for (const runner of open) runner.close();
-    await within(CLOSE_MS, Promise.all([pool.close(), ...open.map((runner) => runner.ended)])).catch(() =>
-      log.error({ sessions: [...runners.keys()] }, 'not every session came to rest in time'),
-    );
-    await within(DESK_MS, keeper?.close() ?? Promise.resolve()).catch(() => log.warn('the database does not answer'));
+    await within(
+      files.storeId === undefined ? CLOSE_MS : STORE_CLOSE_MS,
+      Promise.all([pool.close(), ...open.map((runner) => runner.ended)]),
+    ).catch(() => log.error({ sessions: [...runners.keys()] }, 'not every session came to rest in time'));
+    const leave = async (): Promise<void> => {
+      await keeper?.close();
+      await desk.leaveHost(hostId);
+    };
+    await within(DESK_MS, leave()).catch(() => log.warn('the database does not answer'));
     log.info('host is closed');
   }
 

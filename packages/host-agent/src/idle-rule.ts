@@ -30,6 +30,8 @@ export interface SessionFacts {
   readonly unproven: ReadonlySet<string>;
   /** Somebody is answering: the agent is kept awake until then. */
   readonly hold?: { readonly toolCallId: string; readonly until: number };
+  /** A run began since the files were last put away or about to be. */
+  readonly unsaved: boolean;
   readonly sleepAsked: boolean;
   /** The host takes no new work: idle sessions go to sleep without the soft time-out. */
   readonly draining: boolean;
@@ -47,6 +49,7 @@ export function createFacts(input: {
     harnessIdle: false,
     waiting: new Set(input.waiting),
     unproven: new Set(),
+    unsaved: false,
     sleepAsked: false,
     draining: false,
     quietSince: input.now,
@@ -80,7 +83,7 @@ export function afterEvent(facts: SessionFacts, event: HarnessEvent, now: number
   switch (event.type) {
     case 'run_started': {
       const proven = event.prompt_id === undefined ? [] : promptKeys(event.prompt_id);
-      return { ...base, runOpen: true, harnessIdle: false, unproven: without(facts.unproven, proven) };
+      return { ...base, runOpen: true, harnessIdle: false, unsaved: true, unproven: without(facts.unproven, proven) };
     }
     case 'run_completed':
     case 'run_interrupted':

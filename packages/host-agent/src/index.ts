@@ -7,3 +7,7 @@ export { type HostAgent, type HostAgentOptions, type HostAgentTimings, startHost
 export { HostAgentError, type HostAgentErrorCode } from './host-agent-error.js';
 export type { SandboxTraits } from './sandbox.js';
 export { checkSocketPath, openRunDir, SOCKET_PATH_MAX_BYTES } from './socket-path.js';
+export type { FileStore } from './store/file-store.js';
+export { openStore } from './store/open-store.js';
+export { parseStoreSettings, type StoreSettings } from './store/store-address.js';
+export { StoreError, type StoreErrorCode } from './store/store-error.js';

@@ -6,6 +6,9 @@
 import type { Claim, HostDesk, HostInfo } from '@engram/coordinator';
 import type { Logger } from 'pino';
 
+/** What one claim gives at most when there are other hosts. */
+const PORTION = 2;
+
 export interface LeaseKeeperOptions {
   readonly desk: HostDesk;
   readonly hostId: string;
@@ -55,7 +58,8 @@ export async function startLeaseKeeper(options: LeaseKeeperOptions): Promise<Lea
       }
       const claims = await desk.claimSessions(hostId, limit);
       for (const each of claims) options.onClaim(each);
-      if (claims.length < limit) return;
+      // With other hosts about, the database gives work in portions.
+      if (claims.length < Math.min(limit, PORTION)) return;
     }
   }
 

@@ -95,6 +95,8 @@ export type RunnerEffect =
   | { readonly type: 'kill_harness' }
   /** The harness came to rest and did not deliver these: they are visibly failed, not lost. */
   | { readonly type: 'fail_answers'; readonly toolCallIds: readonly string[] }
+  /** A run ended and its agent is quiet: its files may be stored meanwhile. */
+  | { readonly type: 'checkpoint' }
   /** Stop the sandbox, store its files, release the lease as idle. */
   | { readonly type: 'rest' }
   /** Store the error, release the lease as failed. */
@@ -166,7 +168,13 @@ export function stepRunner(state: RunnerState, input: RunnerInput, now: number, 
     case 'events_stored': {
       const facts = input.events.reduce((known, event) => afterEvent(known, event, now), state.facts);
       const tries = input.events.some((event) => event.type === 'run_completed') ? 0 : state.tries;
-      return due({ ...state, facts, tries }, now, policy);
+      const step = due(
+        { ...state, facts: { ...facts, unsaved: facts.unsaved && !facts.harnessIdle }, tries },
+        now,
+        policy,
+      );
+      const quiet = facts.unsaved && facts.harnessIdle && step.state.status === 'attached';
+      return quiet ? { ...step, effects: [{ type: 'checkpoint' }, ...step.effects] } : step;
     }
     case 'command_sent':
       return due({ ...state, facts: afterCommand(state.facts, input.command, now) }, now, policy);

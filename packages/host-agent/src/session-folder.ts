@@ -1,7 +1,7 @@
 // The files of one session below the data folder, and how they go away. The layout is shared with
 // the harness by the assignment alone: nobody else derives these paths.
 
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { HostAgentError } from './host-agent-error.js';
 import { removeTree } from './remove-tree.js';
@@ -50,6 +50,12 @@ export async function makeSessionFolder(folder: SessionFolder): Promise<void> {
 
 export async function removeSessionFolder(folder: SessionFolder): Promise<void> {
   await removeTree(folder.root);
+}
+
+/** What a host that died was just making or about to remove, beside the sessions' folders. */
+export async function removeLeftFolders(dataDir: string): Promise<void> {
+  const names = await readdir(sessionsDir(dataDir)).catch((): string[] => []);
+  for (const name of names) if (/\.(part|old)$/.test(name)) await removeTree(join(sessionsDir(dataDir), name));
 }
 
 export async function readWorkspaceRecord(folder: SessionFolder): Promise<string | undefined> {

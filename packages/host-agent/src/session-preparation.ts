@@ -7,12 +7,14 @@ import type { Claim, HostDesk } from '@engram/coordinator';
 import { DEMO_MODEL } from './agent-environment.js';
 import type { ClaudeBinary } from './claude-binary.js';
 import type { RunningSandbox, Sandbox } from './sandbox.js';
+import type { SessionFiles } from './session-files.js';
 import { openSessionSockets, removeSessionSockets, type SessionSockets } from './socket-path.js';
 
 export interface PreparationInput {
   readonly claim: Claim;
   readonly desk: Pick<HostDesk, 'appendHostEvent'>;
   readonly sandbox: Sandbox;
+  readonly files: Pick<SessionFiles, 'bring'>;
   readonly runDir: string;
   readonly credentials: 'environment' | 'none';
   readonly resolveClaude: () => Promise<ClaudeBinary>;
@@ -43,6 +45,8 @@ export async function prepareSession(input: PreparationInput, signal: AbortSigna
     };
   }
   const hadRun = claim.lastHarnessSeq > 0;
+  const brought = await input.files.bring(claim);
+  if (!brought.ok) return brought;
   const [claude, started, sockets] = await Promise.all([
     input.resolveClaude(),
     sandbox.start(
@@ -68,11 +72,12 @@ export async function prepareSession(input: PreparationInput, signal: AbortSigna
     };
   }
   if (!started.ok) return started;
-  if (!started.sandbox.restored) {
+  const lost = hadRun ? lostContext(claim, started.sandbox.restored) : undefined;
+  if (lost !== undefined) {
     await input.desk.appendHostEvent(session.id, claim.epoch, {
       type: 'session_error',
       code: 'context_lost',
-      message: "The agent's files of this session are not on this host: it goes on without its earlier conversation.",
+      message: lost,
     });
   }
   return {
@@ -81,4 +86,15 @@ export async function prepareSession(input: PreparationInput, signal: AbortSigna
     sockets: { ...sockets, remove: () => removeSessionSockets(sockets) },
     claudePath: claude.path,
   };
+}
+
+/** What the person should know when the newest files are not the ones that the agent goes on with. */
+function lostContext({ files }: Claim, restored: boolean): string | undefined {
+  if (!restored) {
+    return "The agent's files of this session are not on this host: it goes on without its earlier conversation.";
+  }
+  if (!files.lost) return undefined;
+  return files.manifest === undefined
+    ? 'The host that ran this session last is gone, and its files with it: it goes on from older ones of this host.'
+    : 'The host that ran this session last is gone. It goes on from the files that were stored last; what that host did since is lost, and an unfinished run begins again.';
 }

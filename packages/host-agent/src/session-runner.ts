@@ -9,6 +9,7 @@ import type { Logger } from 'pino';
 import { type AttachServer, openAttachServer } from './attach-server.js';
 import type { ClaudeBinary } from './claude-binary.js';
 import { pause, within } from './deadline.js';
+import { createFileKeeper } from './file-keeper.js';
 import type { HarnessLink } from './harness-link.js';
 import type { HarnessPool, HarnessProcess } from './harness-pool.js';
 import { createFacts, isHoldable } from './idle-rule.js';
@@ -26,6 +27,7 @@ import {
 } from './runner-core.js';
 import type { RunningSandbox, Sandbox } from './sandbox.js';
 import { createSessionFeed, type SessionFeed } from './session-feed.js';
+import type { SessionFiles } from './session-files.js';
 import { type OpenSockets, prepareSession } from './session-preparation.js';
 
 export interface SessionRunnerOptions {
@@ -33,6 +35,7 @@ export interface SessionRunnerOptions {
   readonly hostId: string;
   readonly desk: HostDesk;
   readonly sandbox: Sandbox;
+  readonly files: SessionFiles;
   readonly pool: HarnessPool;
   readonly dataDir: string;
   readonly runDir: string;
@@ -100,10 +103,19 @@ export function startSessionRunner(options: SessionRunnerOptions): SessionRunner
     mayHold: (toolCallId) => isHoldable(state.facts, toolCallId),
   });
 
+  const keeper = createFileKeeper({
+    files: options.files,
+    desk,
+    log,
+    what: () => sandbox && { sessionId, epoch, workspace: session.workspace, workspacePath: sandbox.workspace },
+    isClosing: () => state.closing,
+  });
+
   function tell(input: RunnerInput): void {
     const before = state;
     const { state: after, effects: orders } = stepRunner(before, input, Date.now(), policy);
     state = after;
+    if (input.type === 'command_sent' || after.facts.runOpen) keeper.disturb();
     if (after.status !== before.status) {
       log.info({ from: before.status, to: after.status, by: input.type }, 'session moved on');
     }
@@ -155,6 +167,8 @@ export function startSessionRunner(options: SessionRunnerOptions): SessionRunner
           );
         }
         return;
+      case 'checkpoint':
+        return keeper.checkpoint();
       case 'rest':
         await until(async () => sandbox?.store());
         return release('idle');
@@ -265,6 +279,26 @@ export function startSessionRunner(options: SessionRunnerOptions): SessionRunner
   async function endAgent(graceMs: number): Promise<void> {
     await endRecordedAgent(options.dataDir, sessionId, graceMs);
     await sandbox?.stop(graceMs);
+  }
+
+  async function rest(): Promise<void> {
+    await until(async () => sandbox?.store());
+    const outcome = await until(() => keeper.rest());
+    switch (outcome) {
+      case 'stored':
+        return release('idle');
+      case 'work_waiting':
+        return tell({ type: 'work_waiting' });
+      case 'kept_here': {
+        const released = await until(() => desk.releaseLease(sessionId, epoch, 'host_lost'));
+        return tell({ type: released?.ok === true ? 'work_waiting' : 'release_refused' });
+      }
+      case 'stale_epoch':
+      case undefined:
+        return tell({ type: 'release_refused' });
+      default:
+        return assertNever(outcome);
+    }
   }
 
   async function release(to: 'idle' | 'failed'): Promise<void> {

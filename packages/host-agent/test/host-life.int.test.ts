@@ -166,8 +166,12 @@ describe('two hosts', () => {
     await killHost(child);
     await withHost(stack, async (host) => {
       await stack.until('taken over', () => Promise.resolve(host.agent.sessions().includes(id)));
-      await stack.untilEvent(id, 'harness_idle');
+      // What the dead one was doing is over in the log, and begins again here.
       expect(await stack.untilEvent(id, 'session_error')).toMatchObject({ code: 'context_lost' });
+      const [first, second] = [await stack.untilEvent(id, 'run_started'), await stack.untilEvent(id, 'run_started', 2)];
+      expect(second).toMatchObject({ prompt_id: 'prompt_id' in first ? first.prompt_id : '' });
+      await stack.coordinator.interrupt(id, { id: 'local', name: 'you' });
+      await stack.untilEvent(id, 'run_interrupted', 2);
       await stack.prompt(id, 'hello');
       await stack.until('it works here', async () => said(await stack.events(id)).at(-1) === 'hello');
       expect((await stack.coordinator.getSession(id))?.running).toBe(false);
