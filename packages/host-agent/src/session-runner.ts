@@ -170,8 +170,7 @@ export function startSessionRunner(options: SessionRunnerOptions): SessionRunner
       case 'checkpoint':
         return keeper.checkpoint();
       case 'rest':
-        await until(async () => sandbox?.store());
-        return release('idle');
+        return rest();
       case 'fail':
         log.error({ code: effect.code }, 'session failed');
         await endProcesses(AGENT_GRACE_MS);
