@@ -13,7 +13,7 @@ import type {
   Question,
 } from '@engram/harness-proto';
 import type { PageEdge, TextPage } from './desk/read-event-texts.js';
-import type { Actor, EventText, SessionStatus, StoredEvent } from './session-events.js';
+import type { Actor, Attachment, EventText, SessionStatus, StoredEvent } from './session-events.js';
 
 export type Workspace =
   | { readonly kind: 'path'; readonly path: string }
@@ -81,6 +81,17 @@ export interface PendingQuestion {
   readonly state: QuestionState;
 }
 
+/** `media_type` is told from the bytes: an image that browsers draw, PDF, `text/plain`, else `application/octet-stream`. */
+export interface AttachmentInfo {
+  readonly attachment_id: string;
+  readonly media_type: string;
+  readonly size: number;
+}
+export interface StoredAttachment {
+  readonly media_type: string;
+  readonly bytes: Uint8Array;
+}
+
 export interface Page<T> {
   readonly items: readonly T[];
   readonly nextCursor?: string;
@@ -105,7 +116,21 @@ export interface SessionDesk {
   deleteSession(id: string): Promise<boolean>;
 
   /** Stores `prompt_received` and the command in one transaction; supersedes a waiting question. The same prompt_id again changes nothing. */
-  acceptPrompt(id: string, prompt: { text: string; prompt_id: string; by: Actor }): Promise<Outcome<'not_found'>>;
+  acceptPrompt(
+    id: string,
+    prompt: {
+      text: string;
+      prompt_id: string;
+      by: Actor;
+      attachments?: readonly { readonly attachment_id: string; readonly name: string }[];
+    },
+  ): Promise<Outcome<'not_found' | 'attachment_missing'>>;
+  /** Keeps a file of the session; the same bytes again are the same file. */
+  putAttachment(
+    id: string,
+    bytes: Uint8Array,
+  ): Promise<({ readonly ok: true } & AttachmentInfo) | Refusal<'not_found' | 'too_large' | 'session_full'>>;
+  readAttachment(id: string, attachmentId: string): Promise<StoredAttachment | undefined>;
   editPrompt(id: string, promptId: string, text: string): Promise<Outcome<'not_found' | 'prompt_not_queued'>>;
   dequeuePrompt(id: string, promptId: string): Promise<Outcome<'not_found' | 'prompt_not_queued'>>;
   /** The answers were checked against the stored questions by `checkAnswers`. First stored wins; the same again is ok. */
@@ -235,6 +260,8 @@ export interface ClaimedFiles {
 export interface OutboxCommand {
   readonly outboxId: number;
   readonly command: HarnessCommand;
+  /** Files that a prompt was given with; the host puts them where the agent can read them. */
+  readonly attachments?: readonly Attachment[];
 }
 
 export interface AttachFacts {
@@ -310,6 +337,8 @@ export interface HostDesk {
       | { type: 'session_error'; code: string; message: string }
       | { type: 'answer_failed'; tool_call_id: string; code: string; message: string },
   ): Promise<AppendOutcome>;
+  /** The file of a command, or undefined when the session is gone. */
+  readAttachment(sessionId: string, attachmentId: string): Promise<StoredAttachment | undefined>;
   /** Ephemeral, best effort, to every replica's live viewers. */
   publishChunk(sessionId: string, chunk: AgentMessageChunk): void;
 

@@ -11,6 +11,7 @@ import { type ConnectionSource, type Db, openDatabase, type Prepared } from './d
 import { toCoordinatorError } from './database-errors.js';
 import { acceptAnswer } from './desk/accept-answer.js';
 import { acceptPrompt } from './desk/accept-prompt.js';
+import { putAttachment, readAttachment } from './desk/attachments.js';
 import { createSession } from './desk/create-session.js';
 import { confirmDeleted, deletedSessions, deleteSession } from './desk/delete-session.js';
 import { attendQuestion, dismissQuestion } from './desk/dismiss-question.js';
@@ -132,6 +133,8 @@ function toSessionDesk(deps: { db: Db; prepared: Prepared; ask: Ask; sessionWatc
     renameSession: (id, title) => ask(renameSession(db, id, title)),
     deleteSession: (id) => ask(deleteSession(db, id), ...both),
     acceptPrompt: (id, prompt) => ask(acceptPrompt(db, id, prompt), ...both),
+    putAttachment: (id, bytes) => ask(putAttachment(db, id, bytes)),
+    readAttachment: (id, attachmentId) => ask(readAttachment(db, id, attachmentId)),
     editPrompt: (id, promptId, text) => ask(editPrompt(db, id, promptId, text), ...both),
     dequeuePrompt: (id, promptId) => ask(dequeuePrompt(db, id, promptId), ...both),
     acceptAnswer: (id, answer) => ask(acceptAnswer(db, id, answer), ...both),
@@ -186,6 +189,7 @@ function toHostDesk(deps: {
       commits.append({ sessionId, epoch, incoming: events.map((each) => ({ from: 'harness', ...each })) }),
     appendHostEvent: (sessionId, epoch, event) =>
       commits.append({ sessionId, epoch, incoming: [{ from: 'host', event }] }),
+    readAttachment: (sessionId, attachmentId) => ask(readAttachment(db, sessionId, attachmentId)),
     publishChunk: (sessionId, chunk) => chunks.publish(sessionId, chunk),
     commitFiles: (sessionId, epoch, files) => ask(commitFiles(db, sessionId, epoch, files)),
     keepFilesHere: (sessionId, epoch) => ask(keepFilesHere(db, sessionId, epoch)),

@@ -11,6 +11,7 @@ import type { Logger } from 'pino';
 import { CoordinatorError } from './coordinator-error.js';
 import type { Db } from './database.js';
 import { sessionsMigration } from './migrations/0001-sessions.js';
+import { attachmentsAddition } from './migrations/attachments.js';
 import { filesAndHostsAddition } from './migrations/files-and-hosts.js';
 
 export interface SchemaStep {
@@ -27,6 +28,7 @@ export interface SchemaStep {
 export const SCHEMA_STEPS: readonly SchemaStep[] = [
   { kind: 'level', name: 'sessions', statements: sessionsMigration },
   { kind: 'addition', name: 'files-and-hosts', statements: filesAndHostsAddition },
+  { kind: 'addition', name: 'attachments', statements: attachmentsAddition },
 ];
 
 /** Whoever changes the schema holds it. */

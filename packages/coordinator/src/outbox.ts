@@ -1,5 +1,6 @@
 // Commands accepted and not yet proven done. A row is put in by the transaction that accepts it
-// and retired only by the event that proves its effect (see fold-events.ts). Oldest first.
+// and retired only by the event that proves its effect (see fold-events.ts). Oldest first. The files of
+// a prompt stand beside its command in the row: the wire does not know them, the host does.
 
 import type { HarnessCommand } from '@engram/harness-proto';
 import { type RawBuilder, sql } from 'kysely';
@@ -7,6 +8,7 @@ import { z } from 'zod';
 import type { OutboxCommand } from './coordinator.js';
 import type { Db } from './database.js';
 import { toJsonText } from './payload.js';
+import type { Attachment } from './session-events.js';
 
 export type OutboxKind = 'prompt' | 'edit' | 'dequeue' | 'answer' | 'dismiss' | 'interrupt';
 
@@ -15,6 +17,7 @@ export interface NewOutboxRow {
   /** The prompt or the tool call it is about; '' for an interrupt. */
   readonly ref: string;
   readonly command: HarnessCommand;
+  readonly attachments?: readonly Attachment[];
   /** Whether a sleeping session wakes for it. */
   readonly wakes: boolean;
 }
@@ -23,9 +26,13 @@ export interface NewOutboxRow {
 export async function putCommand(tx: Db, sessionId: string, row: NewOutboxRow): Promise<void> {
   await sql`with moved as (update sessions set wish_version = wish_version + 1 where id = ${sessionId})
     insert into outbox (session_id, kind, ref, command, wakes, accepted_at)
-    values (${sessionId}, ${row.kind}, ${row.ref}, ${toJsonText(row.command)}::jsonb, ${row.wakes}, clock_timestamp())`.execute(
+    values (${sessionId}, ${row.kind}, ${row.ref}, ${toJsonText(toStored(row))}::jsonb, ${row.wakes}, clock_timestamp())`.execute(
     tx,
   );
+}
+
+function toStored({ command, attachments }: NewOutboxRow): object {
+  return attachments === undefined || attachments.length === 0 ? command : { ...command, attachments };
 }
 
 export interface Retirement {
@@ -81,11 +88,15 @@ const commandSchema = z.custom<HarnessCommand>(
  * on the harness may know them. The session's row is locked.
  */
 export async function handCommands(tx: Db, sessionId: string, after: number): Promise<readonly OutboxCommand[]> {
-  const { rows } = await sql<{ id: number; command: unknown }>`
-    select id, command from outbox where session_id = ${sessionId} and retired_at is null and id > ${after}
+  const { rows } = await sql<{ id: number; command: unknown; attachments: readonly Attachment[] | null }>`
+    select id, command - 'attachments' as command, command->'attachments' as attachments from outbox where session_id = ${sessionId} and retired_at is null and id > ${after}
     order by id`.execute(tx);
   if (rows.length === 0) return [];
   await sql`update outbox set handed_at = clock_timestamp()
     where id = any(${rows.map((row) => row.id)}::bigint[]) and handed_at is null`.execute(tx);
-  return rows.map((row) => ({ outboxId: row.id, command: commandSchema.parse(row.command) }));
+  return rows.map(({ id, command, attachments }) => ({
+    outboxId: id,
+    command: commandSchema.parse(command),
+    ...(attachments === null ? {} : { attachments }),
+  }));
 }

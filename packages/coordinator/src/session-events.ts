@@ -10,10 +10,25 @@ export interface Actor {
   readonly name: string;
 }
 
+/** A file beside the log: given with a prompt. `attachment_id` is the SHA-256 of its bytes. */
+export interface Attachment {
+  readonly attachment_id: string;
+  /** As the person's machine called it; a label, never a path. */
+  readonly name: string;
+  readonly media_type: string;
+  readonly size: number;
+}
+
 export type CoordinatorEvent =
   | { readonly type: 'session_created'; readonly title: string; readonly agent: string; readonly by: Actor }
   | { readonly type: 'status_changed'; readonly from: SessionStatus; readonly to: SessionStatus }
-  | { readonly type: 'prompt_received'; readonly prompt_id: string; readonly text: string; readonly by: Actor }
+  | {
+      readonly type: 'prompt_received';
+      readonly prompt_id: string;
+      readonly text: string;
+      readonly by: Actor;
+      readonly attachments?: readonly Attachment[];
+    }
   | { readonly type: 'answer_submitted'; readonly tool_call_id: string; readonly answers: Answers; readonly by: Actor }
   | {
       readonly type: 'question_dismissed';

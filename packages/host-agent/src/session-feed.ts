@@ -5,6 +5,7 @@
 import type { AttachFacts, HostDesk, OutboxCommand } from '@engram/coordinator';
 import type { HarnessCommand } from '@engram/harness-proto';
 import type { Logger } from 'pino';
+import { placeFiles } from './attached-files.js';
 import { pause, within } from './deadline.js';
 import { createEventRelay } from './event-relay.js';
 import type { HarnessLink } from './harness-link.js';
@@ -16,6 +17,8 @@ export interface SessionFeedOptions {
   readonly epoch: number;
   /** Upper bound of one hold. */
   readonly holdMs: number;
+  /** HOME of the agent, where files given with a prompt are put; known before a harness attaches. */
+  agentHome(): string | undefined;
   readonly log: Logger;
   readonly tell: (input: RunnerInput) => void;
   /** False once the harness was told to end. */
@@ -90,7 +93,8 @@ export function createSessionFeed(options: SessionFeedOptions): SessionFeed {
     link = undefined;
     await relay.halt();
     const briefing = await readBriefing(next);
-    if (briefing === undefined || next !== newest || closed) {
+    const commands = await placeOwed(briefing, next);
+    if (briefing === undefined || commands === undefined || next !== newest || closed) {
       next.close();
       return;
     }
@@ -119,7 +123,7 @@ export function createSessionFeed(options: SessionFeedOptions): SessionFeed {
     if (!options.takesCommands()) return;
     next.send({ type: 'reconcile', open: facts.open, closed: facts.closed });
     lastOutboxId = 0;
-    for (const each of facts.commands) deliver(each.outboxId, each.command);
+    for (const each of commands) deliver(each.outboxId, each.command);
     // A hold goes out with the attach: the harness would call itself idle before a second look.
     takeWishes(wishes, briefing.askedAt);
     tell({ type: 'briefed' });
@@ -160,6 +164,29 @@ export function createSessionFeed(options: SessionFeedOptions): SessionFeed {
     return undefined;
   }
 
+  function place(commands: readonly OutboxCommand[]): Promise<readonly OutboxCommand[]> | readonly OutboxCommand[] {
+    const agentHome = options.agentHome();
+    return agentHome === undefined ? commands : placeFiles(commands, { desk, sessionId, agentHome, log });
+  }
+
+  /** The commands of a briefing with their files in place; undefined when the harness did not wait for it. */
+  async function placeOwed(
+    briefing: Briefing | undefined,
+    next: HarnessLink,
+  ): Promise<readonly OutboxCommand[] | undefined> {
+    if (briefing === undefined) return undefined;
+    if ('ok' in briefing.facts) return [];
+    while (next.isOpen() && !closed) {
+      try {
+        return await place(briefing.facts.commands);
+      } catch (error) {
+        log.warn({ err: error }, 'the files of a prompt could not be read, trying again');
+        await pause(ATTACH_RETRY_MS);
+      }
+    }
+    return undefined;
+  }
+
   function deliver(outboxId: number, command: HarnessCommand): void {
     lastOutboxId = Math.max(lastOutboxId, outboxId);
     const settles = command.type === 'answer_question' || command.type === 'dismiss_question';
@@ -185,11 +212,11 @@ export function createSessionFeed(options: SessionFeedOptions): SessionFeed {
         tell(wishes.deleted ? { type: 'wishes', wishes } : { type: 'lease_lost' });
         return;
       }
-      deliverOver(wanted, commands);
+      deliverOver(wanted, await place(commands));
       if (wishes.attend === undefined && hold !== undefined && wanted !== undefined) {
         // The hold may have ended because its answer was stored between the two reads: that goes first.
         const answered = await desk.commandsAfter(sessionId, epoch, lastOutboxId);
-        if (!('ok' in answered)) deliverOver(wanted, answered);
+        if (!('ok' in answered)) deliverOver(wanted, await place(answered));
       }
       takeWishes(wishes, askedAt);
     });

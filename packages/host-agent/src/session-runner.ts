@@ -97,6 +97,7 @@ export function startSessionRunner(options: SessionRunnerOptions): SessionRunner
     sessionId,
     epoch,
     holdMs: options.holdMs,
+    agentHome: () => sandbox?.agentHome,
     log,
     tell,
     takesCommands: () => state.status === 'attached',

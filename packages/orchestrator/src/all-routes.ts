@@ -2,6 +2,7 @@
 
 import { generateEventSchemas, generateOpenApi } from './openapi.js';
 import { type ApiRoute, openRoute } from './route-table.js';
+import { attachmentRoutes } from './routes/attachment-routes.js';
 import { eventRoutes } from './routes/event-routes.js';
 import { lifecycleRoutes } from './routes/lifecycle-routes.js';
 import { promptRoutes } from './routes/prompt-routes.js';
@@ -24,6 +25,7 @@ const describe: ApiRoute = openRoute(
 export const allRoutes: readonly ApiRoute[] = [
   ...sessionRoutes,
   ...promptRoutes,
+  ...attachmentRoutes,
   ...questionRoutes,
   ...lifecycleRoutes,
   ...eventRoutes,

@@ -9,6 +9,7 @@ import { ClientId, oneLine, spokenText, storableText } from './input-schemas.js'
 const timestamp = z.string().meta({ format: 'date-time' });
 const count = z.int().min(0);
 const MAX_TEXT = 256 * 1024;
+const MAX_PROMPT_ATTACHMENTS = 10;
 
 export const QuestionState = z.enum(['waiting', 'sent', 'failed']).meta({ id: 'QuestionState' });
 
@@ -84,6 +85,13 @@ const nextCursor = z.string().exactOptional();
 export const SessionPage = z.object({ sessions: z.array(SessionReply), next_cursor: nextCursor });
 export const QuestionPage = z.object({ questions: z.array(PendingQuestionReply), next_cursor: nextCursor });
 export const EventPage = z.object({ events: z.array(StoredEventJson), next_since: count });
+export const AttachmentReply = z
+  .object({
+    attachment_id: z.string().meta({ description: 'SHA-256 of the bytes, in hex.' }),
+    media_type: z.string().meta({ description: 'Told from the bytes.' }),
+    size: count,
+  })
+  .meta({ id: 'AttachmentInfo' });
 export const PromptReply = z.object({ prompt_id: z.string() });
 export const AnswerReply = z.object({
   tool_call_id: z.string(),
@@ -161,6 +169,11 @@ export const SessionPatch = z.object({ title: oneLine(200).exactOptional() });
 export const PromptInput = z.object({
   text: spokenText(MAX_TEXT),
   prompt_id: ClientId.exactOptional().meta({ description: 'Chosen by the client, so that sending again is safe.' }),
+  attachments: z
+    .array(z.object({ attachment_id: z.string().max(64), name: oneLine(200) }))
+    .max(MAX_PROMPT_ATTACHMENTS, `at most ${MAX_PROMPT_ATTACHMENTS} files with one prompt`)
+    .exactOptional()
+    .meta({ description: 'Files uploaded to this session before; the agent gets them with the prompt.' }),
 });
 export const PromptEdit = z.object({ text: spokenText(MAX_TEXT) });
 export const AnswerInput = z.object({

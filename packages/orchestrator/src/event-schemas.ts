@@ -32,6 +32,16 @@ export const Answers = z
   .readonly()
   .meta({ id: 'Answers', description: 'Question text → chosen labels or free text; always a list.' });
 
+export const Attachment = z
+  .object({
+    attachment_id: text.meta({ description: 'SHA-256 of the bytes, in hex.' }),
+    name: text.meta({ description: "What the sender's machine called it; a label, never a path." }),
+    media_type: text.meta({ description: 'Told from the bytes.' }),
+    size: count,
+  })
+  .readonly()
+  .meta({ id: 'Attachment' });
+
 const line = z.int().min(0);
 const FileChange = z
   .discriminatedUnion('type', [
@@ -162,7 +172,13 @@ const wireEvents = {
 const ownEvents = {
   session_created: z.object({ type: z.literal('session_created'), title: text, agent: text, by: Actor }),
   status_changed: z.object({ type: z.literal('status_changed'), from: SessionStatus, to: SessionStatus }),
-  prompt_received: z.object({ type: z.literal('prompt_received'), prompt_id: text, text, by: Actor }),
+  prompt_received: z.object({
+    type: z.literal('prompt_received'),
+    prompt_id: text,
+    text,
+    by: Actor,
+    attachments: z.array(Attachment).readonly().exactOptional(),
+  }),
   answer_submitted: z.object({
     type: z.literal('answer_submitted'),
     tool_call_id: callId,

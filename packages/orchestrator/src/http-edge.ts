@@ -94,6 +94,29 @@ export function acceptOnlyJson(app: FastifyInstance): void {
   });
 }
 
+export const OCTET_STREAM = 'application/octet-stream';
+
+/**
+ * Within this scope a body is bytes, of at most `limit`. What comes under another type is not looked at:
+ * the body is then undefined, and the handler, behind the policy, says so.
+ */
+export function takeBytes(scope: FastifyInstance, limit: number): void {
+  scope.removeAllContentTypeParsers();
+  scope.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: limit }, (request, body, done) => {
+    const [type] = (request.headers['content-type'] ?? '').split(';');
+    done(null, type?.trim().toLowerCase() === OCTET_STREAM ? body : undefined);
+  });
+  const answer = scope.errorHandler;
+  scope.setErrorHandler((error, request, reply) => {
+    const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
+    answer(code === 'FST_ERR_CTP_BODY_TOO_LARGE' ? tooLargeFile(limit) : error, request, reply);
+  });
+}
+
+export function tooLargeFile(limit: number): Problem {
+  return new Problem('too_large', { detail: `A file may have at most ${Math.floor(limit / 1024 / 1024)} MiB.` });
+}
+
 export interface EdgeRules {
   readonly boundToLoopback: boolean;
   readonly publicUrl: string | undefined;

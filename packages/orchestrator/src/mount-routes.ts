@@ -3,6 +3,7 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Door } from './door.js';
+import { OCTET_STREAM, takeBytes } from './http-edge.js';
 import { type Identity, identify, isOperator, NOBODY } from './identity.js';
 import { admit, ruleOf } from './policy.js';
 import { notFound, Problem } from './problem.js';
@@ -79,15 +80,28 @@ export function mountRoute(app: FastifyInstance, route: ApiRoute, deps: MountDep
     if (outcome === STREAMED) return reply;
     reply.code(outcome.status).headers({ 'cache-control': 'no-store', ...outcome.headers });
     if (outcome.body === undefined) return reply.send();
+    if (outcome.body instanceof Uint8Array) {
+      return reply.type(outcome.contentType ?? OCTET_STREAM).send(Buffer.from(outcome.body));
+    }
     const text = typeof outcome.body === 'string' ? outcome.body : JSON.stringify(outcome.body);
     return reply.type(outcome.contentType ?? 'application/json; charset=utf-8').send(text);
   }
 
-  app.route({
+  const mounted = {
     method: spec.method,
     url: spec.path.replace(/\{(\w+)\}/g, ':$1'),
     onRequest: admitCall,
     handler: handle,
+  };
+  const { uploadBytes } = spec;
+  if (uploadBytes === undefined) {
+    app.route(mounted);
+    return;
+  }
+  // A scope of its own: nowhere else are bytes a body.
+  app.register(async (scope) => {
+    takeBytes(scope, uploadBytes);
+    scope.route(mounted);
   });
 }
 

@@ -93,7 +93,10 @@ function toResponse(reply: ReplySpec, named: Map<string, unknown>): JsonObject {
   if (reply.schema !== undefined) {
     content['application/json'] = { schema: toJson(reply.schema, 'input', named, COMPONENTS) };
   }
-  if (reply.contentType !== undefined) content[reply.contentType] = { schema: { type: 'string' } };
+  if (reply.contentType !== undefined) {
+    const binary = reply.contentType === '*/*' || reply.contentType === 'application/octet-stream';
+    content[reply.contentType] = { schema: { type: 'string', ...(binary ? { format: 'binary' } : {}) } };
+  }
   if (reply.stream !== undefined) {
     content['text/event-stream'] = { schema: { type: 'string', description: reply.stream } };
   }
@@ -116,6 +119,14 @@ function toOperation({ spec }: ApiRoute, named: Map<string, unknown>): JsonObjec
     ...(rule === 'anybody' || rule === 'operator' ? { security: [] } : {}),
     ...(rule === 'token_holder' ? { security: [{ token: [] }] } : {}),
     ...(parameters.length === 0 ? {} : { parameters }),
+    ...(spec.uploadBytes === undefined
+      ? {}
+      : {
+          requestBody: {
+            required: true,
+            content: { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } },
+          },
+        }),
     ...(spec.body === undefined
       ? {}
       : {

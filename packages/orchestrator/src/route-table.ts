@@ -73,6 +73,8 @@ export interface RouteSpec<Q, B> {
   readonly query?: z.ZodType<Q>;
   readonly body?: z.ZodType<B>;
   readonly bodyOptional?: boolean;
+  /** The body is bytes (`application/octet-stream`) of at most so many; `raw.body` is then a Buffer. */
+  readonly uploadBytes?: number;
   readonly headers?: readonly HeaderSpec[];
   readonly replies: Readonly<Record<number, ReplySpec>>;
 }

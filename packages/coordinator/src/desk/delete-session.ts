@@ -10,7 +10,7 @@ export async function deleteSession(db: Db, id: string): Promise<boolean> {
   return db.transaction().execute(async (tx) => {
     const { rows } = await sql`select id from sessions where id = ${id} for update`.execute(tx);
     if (rows.length === 0) return false;
-    for (const table of ['events', 'outbox', 'questions']) {
+    for (const table of ['events', 'outbox', 'questions', 'attachments']) {
       await sql`delete from ${sql.raw(table)} where session_id = ${id}`.execute(tx);
     }
     await sql`delete from sessions where id = ${id}`.execute(tx);

@@ -7,6 +7,7 @@ import type { Outcome } from '../coordinator.js';
 import type { Db } from '../database.js';
 import { putCommand, retireCommands } from '../outbox.js';
 import { cleanText, toJsonText } from '../payload.js';
+import type { Attachment } from '../session-events.js';
 import { appendToSession, type LockedSession, lockSession, moveWishes } from '../session-row.js';
 
 const SUMMARY_LENGTH = 200;
@@ -22,11 +23,15 @@ interface QueuedPrompt {
 export async function editPrompt(db: Db, id: string, promptId: string, text: string): Promise<EditOutcome> {
   return changeQueued(db, id, promptId, async (tx, { session, promptId, handed }) => {
     const command = toJsonText({ type: 'prompt', text, prompt_id: promptId });
-    await sql`update outbox set command = ${command}::jsonb
-      where session_id = ${id} and kind = 'prompt' and ref = ${promptId}`.execute(tx);
+    // What it was given with stays with it.
+    const { rows } = await sql<{ attachments: readonly Attachment[] | null }>`
+      update outbox set command = command || ${command}::jsonb
+      where session_id = ${id} and kind = 'prompt' and ref = ${promptId}
+      returning command->'attachments' as attachments`.execute(tx);
+    const attachments = rows[0]?.attachments ?? [];
     if (handed) {
       const edit = { type: 'edit_queued', prompt_id: promptId, text } as const;
-      await putCommand(tx, id, { kind: 'edit', ref: promptId, command: edit, wakes: true });
+      await putCommand(tx, id, { kind: 'edit', ref: promptId, command: edit, attachments, wakes: true });
       return;
     }
     const summary = Array.from(text).slice(0, SUMMARY_LENGTH).join('');

@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { PromptEdit, PromptInput, PromptReply } from '../api-schemas.js';
-import { notFound, Problem } from '../problem.js';
+import { invalidBody, notFound, Problem } from '../problem.js';
 import { type ApiRoute, sessionRoute } from '../route-table.js';
 
 function refusal(reason: 'not_found' | 'prompt_not_queued'): Problem {
@@ -24,7 +24,16 @@ const send = sessionRoute(
   },
   async ({ session, body, caller }, { desk }) => {
     const prompt_id = body.prompt_id ?? randomUUID();
-    const outcome = await desk.acceptPrompt(session.id, { text: body.text, prompt_id, by: caller.actor });
+    const { text, attachments } = body;
+    const outcome = await desk.acceptPrompt(session.id, {
+      text,
+      prompt_id,
+      by: caller.actor,
+      ...(attachments === undefined ? {} : { attachments }),
+    });
+    if (!outcome.ok && outcome.reason === 'attachment_missing') {
+      throw invalidBody('attachments', 'names a file that this session does not have; upload it first');
+    }
     if (!outcome.ok) throw notFound();
     return { status: 202, body: { prompt_id } };
   },
