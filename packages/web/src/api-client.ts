@@ -2,7 +2,7 @@
 // repeated without harm (the server knows them by an id of ours) are repeated until they are
 // stored, because what a person sent must not depend on one packet.
 
-import type { LogEvent, NewSessionBody, ServerStatus, Session, SessionPage } from './api-types.js';
+import type { Attachment, LogEvent, NewSessionBody, ServerStatus, Session, SessionPage } from './api-types.js';
 import { isJsonObject, parseLogEvent } from './parse-event.js';
 import { words } from './strings.js';
 import type { Answers } from './wire-types.js';
@@ -21,11 +21,14 @@ export class ApiError extends Error {
 }
 
 const CALL_TIMEOUT_MS = 15_000;
+const UPLOAD_TIMEOUT_MS = 120_000;
 
 interface Call {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   readonly path: string;
   readonly body?: unknown;
+  /** A file in place of JSON. */
+  readonly bytes?: Blob;
   readonly headers?: Readonly<Record<string, string>>;
   /** Goes out even when the page is being left. */
   readonly keepalive?: boolean;
@@ -38,7 +41,7 @@ async function toError(response: Response): Promise<ApiError> {
   return new ApiError(response.status, code, typeof detail === 'string' ? detail : code);
 }
 
-async function send({ method, path, body, headers, keepalive = false }: Call): Promise<Response> {
+async function send({ method, path, body, bytes, headers, keepalive = false }: Call): Promise<Response> {
   let response: Response;
   try {
     response = await fetch(`/api/v1${path}`, {
@@ -46,12 +49,14 @@ async function send({ method, path, body, headers, keepalive = false }: Call): P
       credentials: 'same-origin',
       cache: 'no-store',
       keepalive,
-      signal: AbortSignal.timeout(CALL_TIMEOUT_MS),
+      signal: AbortSignal.timeout(bytes === undefined ? CALL_TIMEOUT_MS : UPLOAD_TIMEOUT_MS),
       headers: {
         accept: 'application/json',
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(bytes === undefined ? {} : { 'content-type': 'application/octet-stream' }),
         ...headers,
       },
+      ...(bytes === undefined ? {} : { body: bytes }),
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
   } catch (cause) {
@@ -127,9 +132,17 @@ export const api = {
     await send({ method: 'DELETE', path: at(id), keepalive: true });
   },
 
-  async sendPrompt(id: string, text: string, promptId: string): Promise<void> {
-    await send({ method: 'POST', path: `${at(id)}/prompts`, body: { text, prompt_id: promptId } });
+  async sendPrompt(id: string, text: string, promptId: string, files: readonly Attachment[] = []): Promise<void> {
+    const attachments = files.map(({ attachment_id, name }) => ({ attachment_id, name }));
+    const body = { text, prompt_id: promptId, ...(files.length === 0 ? {} : { attachments }) };
+    await send({ method: 'POST', path: `${at(id)}/prompts`, body });
   },
+  async uploadAttachment(id: string, bytes: Blob): Promise<Omit<Attachment, 'name'>> {
+    const response = await send({ method: 'POST', path: `${at(id)}/attachments`, bytes });
+    return response.json();
+  },
+  attachmentUrl: (id: string, attachmentId: string) =>
+    `/api/v1${at(id)}/attachments/${encodeURIComponent(attachmentId)}`,
   async editPrompt(id: string, promptId: string, text: string): Promise<void> {
     await send({ method: 'PATCH', path: `${at(id)}/prompts/${encodeURIComponent(promptId)}`, body: { text } });
   },

@@ -75,10 +75,24 @@ export interface ServerStatus {
   readonly default_workspace?: string;
 }
 
+/** A file beside the log, by what it holds. */
+export interface Attachment {
+  readonly attachment_id: string;
+  readonly name: string;
+  readonly media_type: string;
+  readonly size: number;
+}
+
 export type CoordinatorEvent =
   | { readonly type: 'session_created'; readonly title: string; readonly agent: string; readonly by: Actor }
   | { readonly type: 'status_changed'; readonly from: SessionStatus; readonly to: SessionStatus }
-  | { readonly type: 'prompt_received'; readonly prompt_id: string; readonly text: string; readonly by: Actor }
+  | {
+      readonly type: 'prompt_received';
+      readonly prompt_id: string;
+      readonly text: string;
+      readonly by: Actor;
+      readonly attachments?: readonly Attachment[];
+    }
   | { readonly type: 'answer_submitted'; readonly tool_call_id: string; readonly answers: Answers; readonly by: Actor }
   | {
       readonly type: 'question_dismissed';

@@ -2,7 +2,7 @@
 // per question, runs with their counts. Pure. Keys come from our own idx, so what an agent names
 // twice is still one row each; the same message twice is shown once.
 
-import type { Actor, LogEvent, SessionStatus } from './api-types.js';
+import type { Attachment, LogEvent, SessionStatus } from './api-types.js';
 import type { PromptRow, Row, RunRow, RunState, ToolRow } from './conversation-rows.js';
 import { buildPromptQueue, type QueuedPrompt } from './prompt-queue.js';
 import { buildQuestionCards, isOpen, type QuestionCard } from './question-cards.js';
@@ -30,6 +30,12 @@ function cutByStore({ droppedBytes }: LogEvent): Truncation | undefined {
   return droppedBytes === undefined ? undefined : { dropped_hunks: 0, dropped_bytes: droppedBytes };
 }
 
+interface Prompt {
+  text: string;
+  readonly by: PromptRow['by'];
+  readonly attachments: readonly Attachment[];
+}
+
 type Draft<T> = { -readonly [K in keyof T]: T[K] };
 
 class Builder {
@@ -38,7 +44,7 @@ class Builder {
   readonly tools = new Map<string, Draft<ToolRow>>();
   readonly changedBy = new Set<string>();
   readonly storedText = new Map<string, string>();
-  readonly prompts = new Map<string, { text: string; by: Actor }>();
+  readonly prompts = new Map<string, Prompt>();
   /** Rows of prompts that are next to run. */
   readonly placed = new Map<string, Draft<PromptRow>>();
   readonly promptTexts = new Set<string>();
@@ -69,8 +75,7 @@ class Builder {
         return;
       case 'prompt_received':
         if (this.prompts.has(event.prompt_id)) return;
-        this.prompts.set(event.prompt_id, { text: event.text, by: event.by });
-        this.placePrompt(event.prompt_id, event.text, event.by, key, at);
+        this.receivePrompt(event, key, at);
         return;
       case 'prompt_edited': {
         const prompt = this.prompts.get(event.prompt_id);
@@ -159,7 +164,8 @@ class Builder {
       placed.pending = undefined;
       this.placed.delete(promptId);
     } else if (text !== undefined) {
-      this.rows.push({ kind: 'prompt', key: `${key}p`, text, by: prompt?.by, at, pending: undefined });
+      const { by, attachments = [] } = prompt ?? {};
+      this.rows.push({ kind: 'prompt', key: `${key}p`, text, by, at, attachments, pending: undefined });
     }
     // What was thought to be next is not: it waits for this run and stands in the queue.
     for (const id of [...this.placed.keys()]) this.unplacePrompt(id);
@@ -182,9 +188,11 @@ class Builder {
   }
 
   /** A prompt that meets no open run stands where it was sent; any other waits in the queue. */
-  private placePrompt(promptId: string, text: string, by: Actor, key: string, at: string) {
+  private receivePrompt(event: Extract<LogEvent['event'], { type: 'prompt_received' }>, key: string, at: string) {
+    const { prompt_id: promptId, text, by, attachments = [] } = event;
+    this.prompts.set(promptId, { text, by, attachments });
     if (this.placed.size > 0 || [...this.runs.values()].some((run) => run.state === 'open')) return;
-    const row: Draft<PromptRow> = { kind: 'prompt', key, text, by, at, pending: 'waking' };
+    const row: Draft<PromptRow> = { kind: 'prompt', key, text, by, at, attachments, pending: 'waking' };
     this.placed.set(promptId, row);
     this.rows.push(row);
   }

@@ -1,7 +1,7 @@
 // The rows that a conversation is made of. Keys come from our own idx, so they are unique whatever an
 // agent names its messages and calls.
 
-import type { Actor } from './api-types.js';
+import type { Actor, Attachment } from './api-types.js';
 import type { QuestionCard } from './question-cards.js';
 import type { FileChange, Truncation } from './wire-types.js';
 
@@ -52,6 +52,7 @@ export interface PromptRow {
   readonly text: string;
   readonly by: Actor | undefined;
   readonly at: string;
+  readonly attachments: readonly Attachment[];
   /** Accepted and not running yet, with nothing before it: the agent is woken for it, or cannot start. */
   readonly pending: 'waking' | 'stuck' | undefined;
 }

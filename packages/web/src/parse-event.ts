@@ -111,6 +111,20 @@ function isChange(value: unknown): boolean {
   }
 }
 
+function isList(value: unknown, isItem: (item: unknown) => boolean): boolean {
+  return Array.isArray(value) && value.every(isItem);
+}
+
+function isAttachment(value: unknown): boolean {
+  return (
+    isJsonObject(value) &&
+    typeof value.attachment_id === 'string' &&
+    typeof value.name === 'string' &&
+    typeof value.media_type === 'string' &&
+    typeof value.size === 'number'
+  );
+}
+
 function isKnown(value: Json): value is Json & KnownEvent {
   const fields = typeof value.type === 'string' ? KINDS.get(value.type) : undefined;
   if (fields === undefined) return false;
@@ -118,6 +132,7 @@ function isKnown(value: Json): value is Json & KnownEvent {
   if ('answers' in fields && !isAnswers(value.answers)) return false;
   if ('questions' in fields && !(Array.isArray(value.questions) && value.questions.every(isQuestion))) return false;
   if ('change' in fields && !isChange(value.change)) return false;
+  if ('attachments' in value && !isList(value.attachments, isAttachment)) return false;
   if (isJsonObject(value.by) && typeof value.by.name !== 'string') return false;
   return true;
 }

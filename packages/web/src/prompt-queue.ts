@@ -7,6 +7,8 @@ export interface QueuedPrompt {
   readonly promptId: string;
   readonly text: string;
   readonly at: string;
+  /** Files that go with it. */
+  readonly files: number;
   /** The agent's side has it in its own queue: it waits for the run that is open. */
   readonly seen: boolean;
 }
@@ -33,7 +35,13 @@ export function buildPromptQueue(events: readonly LogEvent[]): readonly QueuedPr
     switch (event.type) {
       case 'prompt_received':
         if (!gone.has(event.prompt_id) && !queue.has(event.prompt_id)) {
-          queue.set(event.prompt_id, { promptId: event.prompt_id, text: event.text, at, seen: false });
+          queue.set(event.prompt_id, {
+            promptId: event.prompt_id,
+            text: event.text,
+            at,
+            files: event.attachments?.length ?? 0,
+            seen: false,
+          });
         }
         break;
       case 'prompt_queued':

@@ -193,6 +193,24 @@ export const words = {
     stopped: 'Stopping…',
   },
 
+  files: {
+    attach: 'Attach files',
+    chosen: 'Files for this message',
+    attached: 'Attached files',
+    results: 'Images in the result',
+    resultImage: (n: number) => `Image ${n}`,
+    unnamed: 'pasted file',
+    uploading: 'Uploading…',
+    failed: (why: string) => `not attached: ${why}`,
+    remove: (name: string) => `Remove ${name}`,
+    tooLarge: 'larger than 5 MB',
+    tooMany: (n: number) => `${n} files at most`,
+    empty: 'the file is empty',
+    missing: (name: string) => `${name}: no longer kept`,
+    count: (n: number) => (n === 1 ? '1 file' : `${n} files`),
+    drop: 'Drop files to attach them',
+  },
+
   newSessionDialog: {
     title: 'New session',
     prompt: 'What should be done?',

@@ -19,6 +19,7 @@ export interface ConversationHandle {
 }
 
 interface Props {
+  readonly sessionId: string;
   readonly rows: readonly Row[];
   /** Where the log that the rows are made of begins: when it moves, rows were put in front. */
   readonly firstIdx: number;
@@ -44,7 +45,7 @@ function withoutCollapsed(rows: readonly Row[], toggled: ReadonlySet<string>): r
   });
 }
 
-export function Conversation({ rows, firstIdx, owner, caughtUp, found, query, ref }: Props) {
+export function Conversation({ sessionId, rows, firstIdx, owner, caughtUp, found, query, ref }: Props) {
   const list = useRef<VListHandle>(null);
   const box = useRef<HTMLDivElement>(null);
   const sticky = useRef(true);
@@ -190,7 +191,13 @@ export function Conversation({ rows, firstIdx, owner, caughtUp, found, query, re
             className="mx-auto w-full max-w-[calc(76ch+32px)] px-4 max-md:px-3"
           >
             <ErrorBoundary>
-              <ConversationRow row={row} owner={owner} open={toggled.has(row.key)} onToggle={onToggle} />
+              <ConversationRow
+                row={row}
+                sessionId={sessionId}
+                owner={owner}
+                open={toggled.has(row.key)}
+                onToggle={onToggle}
+              />
             </ErrorBoundary>
           </div>
         )}

@@ -5,6 +5,7 @@ import type { Row, RunRow } from '../conversation-rows.js';
 import { byteSize, compactNumber, dollars, duration, exactTime } from '../format.js';
 import { isOpen } from '../question-cards.js';
 import { words } from '../strings.js';
+import { Attachments } from './Attachments.js';
 import { ClosedQuestion, nameOfActor } from './ClosedQuestion.js';
 import { FileChangeRow } from './FileChangeRow.js';
 import { Markdown } from './Markdown.js';
@@ -15,12 +16,13 @@ import { VisibleText } from './VisibleText.js';
 
 export interface RowProps {
   readonly row: Row;
+  readonly sessionId: string;
   readonly owner: string;
   readonly open: boolean;
   readonly onToggle: (key: string) => void;
 }
 
-export function ConversationRow({ row, owner, open, onToggle }: RowProps) {
+export function ConversationRow({ row, sessionId, owner, open, onToggle }: RowProps) {
   switch (row.kind) {
     case 'prompt':
       return (
@@ -37,6 +39,9 @@ export function ConversationRow({ row, owner, open, onToggle }: RowProps) {
           <div className="[overflow-wrap:anywhere] whitespace-pre-wrap" dir="auto">
             <VisibleText text={row.text} />
           </div>
+          {row.attachments.length > 0 && (
+            <Attachments sessionId={sessionId} label={words.files.attached} attachments={row.attachments} />
+          )}
         </article>
       );
     case 'run':

@@ -52,6 +52,7 @@ function QueuedRow({ sessionId, prompt }: { readonly sessionId: string; readonly
           <span className="min-w-0 grow truncate">
             <VisibleText text={prompt.text} />
           </span>
+          {prompt.files > 0 && <span className="chip shrink-0">{words.files.count(prompt.files)}</span>}
           <button
             type="button"
             className="btn btn-quiet min-h-6! px-1.5! text-[12px]"

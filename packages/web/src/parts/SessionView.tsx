@@ -172,6 +172,7 @@ export function SessionView(props: Props) {
           <>
             <Conversation
               ref={conversation}
+              sessionId={session.id}
               rows={view.rows}
               firstIdx={log.firstIdx}
               owner={session.owner}
