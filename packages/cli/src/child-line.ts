@@ -3,6 +3,7 @@
 // to stop. Secrets travel here and nowhere else.
 
 import type { PostgresConnection } from '@engram/coordinator';
+import type { StoreSettings } from '@engram/host-agent';
 import type { LogLevel } from './config.js';
 
 export interface CommonOrder {
@@ -36,6 +37,7 @@ export interface HostOrder extends CommonOrder {
   readonly idleMs: number;
   readonly holdMs: number;
   readonly slots: number;
+  readonly store?: StoreSettings;
 }
 
 export type ChildOrder = ServeOrder | HostOrder;

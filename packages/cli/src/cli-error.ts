@@ -30,7 +30,9 @@ export class CliError extends Error {
 
 /** Errors of the other packages that are sentences for a person, with a code of their own. */
 function isSentence(error: unknown): error is Error & { readonly code: unknown } {
-  return error instanceof Error && 'code' in error && /^(Coordinator|HostAgent|Orchestrator)Error$/.test(error.name);
+  return (
+    error instanceof Error && 'code' in error && /^(Coordinator|HostAgent|Orchestrator|Store)Error$/.test(error.name)
+  );
 }
 
 /** The lines a person sees. */

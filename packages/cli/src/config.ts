@@ -3,6 +3,7 @@
 
 import { homedir, tmpdir } from 'node:os';
 import { isAbsolute, resolve } from 'node:path';
+import type { StoreSettings } from '@engram/host-agent';
 import { CliError } from './cli-error.js';
 
 export interface GlobalOptions {
@@ -38,6 +39,8 @@ export interface Config {
   /** How long one sign of a person answering holds a question. */
   readonly holdMs: number;
   readonly slots: number;
+  /** Where session files are kept for hosts that share sessions; the host checks it. */
+  readonly store?: StoreSettings;
   readonly logLevel: LogLevel;
   readonly metricsToken?: string;
   /** What an agent may see of our environment: credentials, proxies, PATH, LANG, and what the user added. */
@@ -93,6 +96,8 @@ export const SETTINGS: readonly string[] = [
   'ENGRAM_DRAIN_MS',
   'ENGRAM_AGENT_ENV',
   'ENGRAM_SANDBOX',
+  'ENGRAM_STORE',
+  'ENGRAM_STORE_KEY',
 ];
 
 export function readConfig(options: GlobalOptions, env: NodeJS.ProcessEnv = process.env): Config {
@@ -175,6 +180,7 @@ export function readConfig(options: GlobalOptions, env: NodeJS.ProcessEnv = proc
     idleMs,
     holdMs,
     slots,
+    ...readStore(text),
     logLevel,
     ...(metricsToken === undefined ? {} : { metricsToken }),
     agentEnvironment,
@@ -183,6 +189,21 @@ export function readConfig(options: GlobalOptions, env: NodeJS.ProcessEnv = proc
     colours: text('NO_COLOR') === undefined && text('TERM') !== 'dumb',
     unknownSettings: Object.keys(env).filter((name) => name.startsWith('ENGRAM_') && !SETTINGS.includes(name)),
   });
+}
+
+/** Names of the AWS tools, so that what is set for them serves here too. */
+function readStore(text: (name: string) => string | undefined): { readonly store?: StoreSettings } {
+  const address = text('ENGRAM_STORE');
+  if (address === undefined) return {};
+  const given = {
+    key: text('ENGRAM_STORE_KEY'),
+    accessKeyId: text('AWS_ACCESS_KEY_ID'),
+    secretAccessKey: text('AWS_SECRET_ACCESS_KEY'),
+    sessionToken: text('AWS_SESSION_TOKEN'),
+    region: text('AWS_REGION') ?? text('AWS_DEFAULT_REGION'),
+  };
+  const set = Object.entries(given).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  return { store: { address, ...Object.fromEntries(set) } };
 }
 
 function parseLogLevel(value: string | undefined, problems: string[]): LogLevel {

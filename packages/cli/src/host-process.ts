@@ -3,7 +3,7 @@
 import { hostname } from 'node:os';
 import { createCoordinator } from '@engram/coordinator';
 import { createDemoModel } from '@engram/demo-model';
-import { type ClaudeBinary, type HostAgent, startHostAgent } from '@engram/host-agent';
+import { type ClaudeBinary, type HostAgent, openStore, startHostAgent } from '@engram/host-agent';
 import type { Logger } from 'pino';
 import type { HostOrder } from './child-line.js';
 import { chooseClaude } from './claude-program.js';
@@ -18,6 +18,8 @@ export interface HostProcess {
 
 export async function startHost(order: HostOrder, log: Logger, note: (text: string) => void): Promise<HostProcess> {
   const resolveClaude = createClaudeResolver(order, log, note);
+  // First: settings that cannot work are told before anything is waited for.
+  const store = order.store === undefined ? undefined : await openStore(order.store, log);
   const coordinator = await createCoordinator({ connection: order.database, log });
   const demo = await createDemoModel({ story: true });
   let closing: Promise<void> | undefined;
@@ -39,6 +41,7 @@ export async function startHost(order: HostOrder, log: Logger, note: (text: stri
       demoModelUrl: demo.url,
       workspaceRoots: order.workspaceRoots,
       gitEnvironment: order.ownEnvironment,
+      ...(store === undefined ? {} : { store }),
     });
     return {
       agent,

@@ -100,6 +100,7 @@ async function toPlan({ config, main, output, dataDir, token }: UpRun): Promise<
       credentials: config.credentials,
       idleMs: config.idleMs,
       slots: config.slots,
+      ...(config.store === undefined ? {} : { store: config.store }),
     },
     env: config.ownEnvironment,
     log,

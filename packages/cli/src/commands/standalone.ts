@@ -89,6 +89,7 @@ export async function host(config: Config, output: Output): Promise<number> {
       idleMs: config.idleMs,
       holdMs: config.holdMs,
       slots: config.slots,
+      ...(config.store === undefined ? {} : { store: config.store }),
     } as const;
     const log = createStderrLog('host', config.logLevel);
     const start = () => startHost(order, log, (text) => output.note(text));
