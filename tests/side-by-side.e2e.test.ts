@@ -25,7 +25,7 @@ import { missingRelease, prepareRelease, releases } from '../scripts/old-release
 const release = releases().at(-1);
 const missing = release === undefined ? 'releases.json names no release.' : missingRelease(release);
 // A clone without history cannot have the old release; `npm run side-by-side` says so and fails.
-const isAsked = process.env.ENGRAM_SIDE_BY_SIDE === '1';
+const isAsked = process.env.SIDE_BY_SIDE === '1';
 if (missing !== undefined && !isAsked) process.stderr.write(`${missing}\n`);
 
 interface Server {
