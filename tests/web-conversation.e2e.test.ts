@@ -25,6 +25,9 @@ async function telling(...events: Events): Promise<StagedSession> {
   return session;
 }
 
+/** A whole picture of one pixel. */
+const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
 const at = (session: StagedSession) => `/sessions/${session.id}`;
 const row = (page: Page, name: string | RegExp) => page.getByRole('button', { name, exact: true });
 /** Lines as the diff viewer draws them, in its own shadow tree. */
@@ -309,6 +312,94 @@ describe('the conversation', () => {
     await page.getByText('Stopping…').waitFor();
     await session.play({ type: 'run_interrupted', run_id: 'r1' });
     await row(page, /stopped$/).waitFor();
+  });
+
+  it('takes files by pasting, dropping and picking, and sends them with the message', async () => {
+    const session = await telling({ type: 'run_completed', run_id: 'r1', ok: true }, { type: 'harness_idle' });
+    const page = await pages.open(at(session));
+    const field = page.getByRole('textbox', { name: 'Message' });
+    const chosen = page.getByRole('list', { name: 'Files for this message' });
+    const send = page.getByRole('button', { name: 'Send' });
+    /** As the clipboard or a drag would bring it. */
+    const bring = (kind: 'paste' | 'drop', name: string, type: string, base64: string, copies = 1) =>
+      field.evaluate(
+        (element, file) => {
+          const bytes = Uint8Array.from(atob(file.base64), (c) => c.charCodeAt(0));
+          const data = new DataTransfer();
+          data.items.add(
+            new File(
+              Array.from({ length: file.copies }, () => bytes),
+              file.name,
+              { type: file.type },
+            ),
+          );
+          const event =
+            file.kind === 'paste'
+              ? new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true })
+              : new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true });
+          element.dispatchEvent(event);
+        },
+        { kind, name, type, base64, copies },
+      );
+    await field.fill('Look at these');
+    await bring('paste', 'image.png', 'image/png', PIXEL);
+    await chosen.getByText('70 bytes').waitFor();
+    await bring('drop', 'no\u202etes.html', 'text/html', btoa('<script>window.ran=1</script>'));
+    await chosen.getByText('29 bytes').waitFor();
+    await bring('drop', 'huge.bin', '', btoa('x'.repeat(1_000)), 6_000);
+    await chosen.getByText('not attached: larger than 5 MB').waitFor();
+    expect(await send.isDisabled()).toBe(true);
+    await chosen.getByRole('button', { name: 'Remove huge.bin' }).click();
+    // What is stored is there after a reload, like the words.
+    await page.reload();
+    await chosen.getByText('image.png').waitFor();
+    expect(await field.inputValue()).toBe('Look at these');
+    const picking = page.waitForEvent('filechooser');
+    await page.getByRole('button', { name: 'Attach files' }).click();
+    await (await picking).setFiles({ name: 'more.txt', mimeType: 'text/plain', buffer: Buffer.from('more') });
+    await chosen.getByText('4 bytes').waitFor();
+    await send.click();
+    await chosen.waitFor({ state: 'detached' });
+    const attached = page.getByRole('list', { name: 'Attached files' });
+    const picture = attached.getByRole('img', { name: 'image.png' });
+    await expect.poll(() => picture.evaluate((img: HTMLImageElement) => img.naturalWidth)).toBe(1);
+    // Anything but an image is a download under its visible name, and is never opened as a page.
+    const link = attached.getByRole('link', { name: /no⟨U\+202E⟩tes\.html/ });
+    expect(await link.getAttribute('download')).toContain('⟨U+202E⟩');
+    const [download] = await Promise.all([page.waitForEvent('download'), link.click()]);
+    expect(download.suggestedFilename()).toContain('tes.html');
+    const { events } = await pages.stage.desk.readEvents(session.id, 0, 100);
+    expect(
+      events.map(({ event }) => event).find((event) => event.type === 'prompt_received' && 'attachments' in event),
+    ).toMatchObject({
+      text: 'Look at these',
+      attachments: [{ media_type: 'image/png' }, { media_type: 'text/plain' }, { name: 'more.txt', size: 4 }],
+    });
+  });
+
+  it('shows images of a result as pictures, and says so where one was not kept', async () => {
+    const session = await telling();
+    const kept = await pages.stage.desk.putAttachment(session.id, Buffer.from(PIXEL, 'base64'));
+    if (!kept.ok) throw new Error(kept.reason);
+    const image = { attachment_id: kept.attachment_id, media_type: 'image/png', size: 70 };
+    const call = { run_id: 'r1', tool_call_id: 't1', tool_name: 'Screenshot' } as const;
+    await session.play(
+      { type: 'tool_call_started', ...call },
+      {
+        type: 'tool_call_completed',
+        ...call,
+        ok: true,
+        duration_ms: 20,
+        result_summary: '[image]\n[image]',
+        images: [image, { ...image, attachment_id: '0'.repeat(64) }],
+      },
+    );
+    const page = await pages.open(at(session));
+    await row(page, /^Screenshot.*2 images/).click();
+    const images = page.getByRole('list', { name: 'Images in the result' });
+    const picture = images.getByRole('img', { name: 'Image 1' });
+    await expect.poll(() => picture.evaluate((img: HTMLImageElement) => img.naturalWidth)).toBe(1);
+    await images.getByText('Image 2: no longer kept').waitFor();
   });
 
   it('offers the code of a message to copy, as it was written', async () => {

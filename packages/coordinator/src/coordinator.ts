@@ -337,6 +337,11 @@ export interface HostDesk {
       | { type: 'session_error'; code: string; message: string }
       | { type: 'answer_failed'; tool_call_id: string; code: string; message: string },
   ): Promise<AppendOutcome>;
+  /** Keeps an image that a tool gave back; the same bytes again are the same file. */
+  putAttachment(
+    sessionId: string,
+    bytes: Uint8Array,
+  ): Promise<({ readonly ok: true } & AttachmentInfo) | Refusal<'not_found' | 'too_large' | 'session_full'>>;
   /** The file of a command, or undefined when the session is gone. */
   readAttachment(sessionId: string, attachmentId: string): Promise<StoredAttachment | undefined>;
   /** Ephemeral, best effort, to every replica's live viewers. */

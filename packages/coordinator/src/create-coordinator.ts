@@ -189,6 +189,7 @@ function toHostDesk(deps: {
       commits.append({ sessionId, epoch, incoming: events.map((each) => ({ from: 'harness', ...each })) }),
     appendHostEvent: (sessionId, epoch, event) =>
       commits.append({ sessionId, epoch, incoming: [{ from: 'host', event }] }),
+    putAttachment: (sessionId, bytes) => ask(putAttachment(db, sessionId, bytes)),
     readAttachment: (sessionId, attachmentId) => ask(readAttachment(db, sessionId, attachmentId)),
     publishChunk: (sessionId, chunk) => chunks.publish(sessionId, chunk),
     commitFiles: (sessionId, epoch, files) => ask(commitFiles(db, sessionId, epoch, files)),

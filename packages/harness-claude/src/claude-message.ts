@@ -70,12 +70,20 @@ export interface ApiError {
   readonly status: number | undefined;
 }
 
+/** An image inside a result, in base64. */
+export interface InlineImage {
+  readonly media_type: string;
+  readonly data: string;
+}
+
 export interface ToolResultBlock {
   readonly type: 'tool_result';
   readonly tool_use_id: string;
   readonly is_error: boolean;
   /** Text of the result; parts that are no text are named in brackets. */
   readonly content: string;
+  /** Absent when there is none. */
+  readonly images?: readonly InlineImage[];
 }
 
 export type UserBlock = ToolResultBlock | { readonly type: 'text'; readonly text: string } | { readonly type: 'other' };

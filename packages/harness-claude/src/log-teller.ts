@@ -3,6 +3,7 @@
 
 import type { HarnessEvent } from '@engram/harness-proto';
 import type { ClaudeMessage } from './claude-message.js';
+import { keepImages } from './result-images.js';
 import {
   closeOpenCalls,
   initialTranslateState,
@@ -15,11 +16,13 @@ import {
 
 export class LogTeller {
   private readonly workspace: string;
+  private readonly stateDir: string;
   private state: TranslateState;
   private runId: string | undefined;
 
-  constructor(workspace: string) {
+  constructor(workspace: string, stateDir: string) {
     this.workspace = workspace;
+    this.stateDir = stateDir;
     this.state = initialTranslateState({ workspace });
   }
 
@@ -41,6 +44,8 @@ export class LogTeller {
       this.runId = runId;
       this.textResumed();
     }
+    // First the bytes, then the word of them.
+    keepImages(message, this.stateDir);
     // Read even when no run is open: what a line says may explain a later one.
     const events = this.take(translate(this.state, message, { nowMs: Date.now(), runId: runId ?? '' }));
     return runId === undefined ? [] : events;

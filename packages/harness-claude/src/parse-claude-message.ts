@@ -9,6 +9,7 @@ import type {
   ClaudeResult,
   ClaudeUsage,
   ClaudeUser,
+  InlineImage,
   StreamEvent,
   UserBlock,
 } from './claude-message.js';
@@ -200,14 +201,26 @@ function parseUser(raw: JsonRecord): ClaudeUser | undefined {
 function parseUserBlock(block: JsonRecord): UserBlock {
   const toolUseId = asNonEmptyString(block.tool_use_id);
   if (block.type === 'tool_result' && toolUseId !== undefined) {
+    const images = toImages(block.content);
     return {
       type: 'tool_result',
       tool_use_id: toolUseId,
       is_error: block.is_error === true,
       content: toResultText(block.content),
+      ...(images.length === 0 ? {} : { images }),
     };
   }
   return block.type === 'text' ? { type: 'text', text: asString(block.text) ?? '' } : { type: 'other' };
+}
+
+function toImages(content: unknown): readonly InlineImage[] {
+  return (asArray(content) ?? []).flatMap((part): InlineImage[] => {
+    const record = asRecord(part);
+    const source = record?.type === 'image' ? asRecord(record.source) : undefined;
+    const data = asNonEmptyString(source?.data);
+    const media_type = asNonEmptyString(source?.media_type);
+    return source?.type === 'base64' && data !== undefined && media_type !== undefined ? [{ media_type, data }] : [];
+  });
 }
 
 /** Text of a tool_result's content; images and the like by name, so that nobody thinks it was empty. */

@@ -80,7 +80,7 @@ class Session {
     this.state = journal.state;
     this.saved = journal.state;
     this.checks = createTranscriptChecks(assignment, log);
-    this.teller = new LogTeller(assignment.workspace);
+    this.teller = new LogTeller(assignment.workspace, assignment.state_dir);
     this.timers = createTimers(
       {
         hold: assignment.hold_ms,

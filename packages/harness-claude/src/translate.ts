@@ -20,7 +20,7 @@
 // result. Message ids: the API message id for a message's first text block, `<id>:2` and so on for
 // more; chunks and the full message carry the same id.
 
-import type { HarnessEvent } from '@engram/harness-proto';
+import type { HarnessEvent, ResultImage } from '@engram/harness-proto';
 import { assertNever } from '@engram/harness-proto';
 import type {
   ApiError,
@@ -35,6 +35,7 @@ import type {
 import { isFileTool, toFileChanged } from './file-changes.js';
 import { QUESTION_TOOL } from './question-input.js';
 import { noticeOfResult, noticeOfSystem, usageOfResult } from './result-events.js';
+import { toReferences } from './result-images.js';
 import { CHUNK_BYTES, cutText, MESSAGE_TEXT_BYTES, RESULT_SUMMARY_BYTES, splitText } from './text-caps.js';
 import { summarizeArgs } from './tool-summary.js';
 
@@ -249,7 +250,7 @@ function endCall(state: TranslateState, result: ToolResultBlock, output: unknown
   const openCalls = new Map(state.openCalls);
   openCalls.delete(id);
   const next = { ...state, openCalls };
-  const outcome = { ok: !result.is_error, content: result.content };
+  const outcome = { ok: !result.is_error, content: result.content, images: toReferences(result.images ?? []) };
   if (call.name === QUESTION_TOOL) {
     if (result.is_error && state.questions.has(id)) return { state: next, events: [] };
     const suppressedBy = new Set(state.suppressedBy);
@@ -296,9 +297,10 @@ function started(id: string, call: OpenCall, input: unknown, facts: TranslateFac
 function completed(
   id: string,
   call: OpenCall,
-  outcome: { readonly ok: boolean; readonly content: string },
+  outcome: { readonly ok: boolean; readonly content: string; readonly images?: readonly ResultImage[] },
   facts: TranslateFacts,
 ): HarnessEvent {
+  const { images = [] } = outcome;
   const { text, dropped } = cutText(outcome.content, RESULT_SUMMARY_BYTES);
   return {
     type: 'tool_call_completed',
@@ -309,5 +311,6 @@ function completed(
     duration_ms: Math.max(0, Math.round(facts.nowMs - call.startedMs)),
     ...(text === '' ? {} : { result_summary: text }),
     ...(dropped > 0 ? { truncated_bytes: dropped } : {}),
+    ...(images.length > 0 ? { images } : {}),
   };
 }

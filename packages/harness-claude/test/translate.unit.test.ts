@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { HarnessEvent } from '@engram/harness-proto';
 import { describe, expect, it } from 'vitest';
 import type { ClaudeMessage } from '../src/claude-message.js';
@@ -57,6 +58,37 @@ const delta = (text: string, index = 0) => ({
   parent_tool_use_id: null,
 });
 const messageStart = (id: string) => ({ type: 'stream_event', event: { type: 'message_start', message: { id } } });
+
+describe('images of a result', () => {
+  const image = (data: string, type = 'base64') => ({ type: 'image', source: { type, media_type: 'image/png', data } });
+  const told = (...parts: readonly unknown[]) =>
+    run(lines(use('t1', 'Read', { file_path: 'a.png' }), result('t1', parts))).events.at(-1);
+
+  it('are told by reference, and named in the text', () => {
+    const bytes = Buffer.from('not really a picture');
+    expect(told({ type: 'text', text: 'Here:' }, image(bytes.toString('base64')))).toMatchObject({
+      type: 'tool_call_completed',
+      result_summary: 'Here:\n[image]',
+      images: [
+        {
+          attachment_id: createHash('sha256').update(bytes).digest('hex'),
+          media_type: 'image/png',
+          size: bytes.length,
+        },
+      ],
+    });
+  });
+
+  it('are left out when they are of another form, empty, too large or too many', () => {
+    expect(told(image('https://example.org/a.png', 'url'), image(''), { type: 'image' })).not.toHaveProperty('images');
+    expect(told(image('A'.repeat(8 * 1024 * 1024)))).not.toHaveProperty('images');
+    expect(told(...Array.from({ length: 12 }, (_, i) => image(Buffer.from(`n${i}`).toString('base64'))))).toMatchObject(
+      {
+        images: { length: 8 },
+      },
+    );
+  });
+});
 
 describe('messages and chunks', () => {
   it('gives chunks and the full message the same id (STR-07)', () => {

@@ -13,6 +13,7 @@ import {
   type NoticeLevel,
   type PromptEdited,
   type PromptQueued,
+  type ResultImage,
   type RunStarted,
   type ToolCallCompleted,
   type ToolCallStarted,
@@ -29,6 +30,21 @@ const LEVELS = ['info', 'warning', 'error'] as const satisfies readonly NoticeLe
 
 const readPreviews: Read<string[][]> = (reader) => reader.list(8, readStrings);
 const writePreviews: Write<readonly (readonly string[])[]> = (writer, previews) => writer.list(previews, writeStrings);
+
+/** Two lengths and a number. */
+const IMAGE_MIN_BYTES = 24;
+const readImages: Read<ResultImage[]> = (reader) =>
+  reader.list(IMAGE_MIN_BYTES, (item) => ({
+    attachment_id: item.string(),
+    media_type: item.string(),
+    size: item.u64(),
+  }));
+const writeImages: Write<readonly ResultImage[]> = (writer, images) =>
+  writer.list(images, (item, image) => {
+    item.string(image.attachment_id);
+    item.string(image.media_type);
+    item.u64(image.size);
+  });
 
 export function writeEvent(writer: Writer, event: HarnessEvent): void {
   if (event.type === 'unknown') {
@@ -67,7 +83,7 @@ export function writeEvent(writer: Writer, event: HarnessEvent): void {
       writer.bool(event.ok);
       writer.u64(event.duration_ms);
       writer.option(event.result_summary, writeString);
-      writer.trailing(trailingField(event.truncated_bytes, writeU64));
+      writer.trailing(trailingField(event.truncated_bytes, writeU64), trailingField(event.images, writeImages));
       break;
     case 'run_completed':
       writer.string(event.run_id);
@@ -183,8 +199,10 @@ function readEvent(reader: Reader): KnownHarnessEvent {
       };
       const summary = reader.option(readString);
       const truncated = reader.trailing(readU64);
+      const images = reader.trailing(readImages);
       if (summary !== undefined) event.result_summary = summary;
       if (truncated !== undefined) event.truncated_bytes = truncated;
+      if (images !== undefined) event.images = images;
       return event;
     }
     case 'run_completed':

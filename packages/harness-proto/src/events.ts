@@ -86,6 +86,12 @@ export interface ToolCallStarted {
   /** The call that started this one: set for calls made by a subagent. */
   readonly parent_tool_call_id?: string;
 }
+/** An image that a tool gave back. Its bytes travel beside the log, named by their SHA-256 in hex. */
+export interface ResultImage {
+  readonly attachment_id: string;
+  readonly media_type: string;
+  readonly size: number;
+}
 export interface ToolCallCompleted {
   readonly type: 'tool_call_completed';
   readonly run_id: string;
@@ -96,6 +102,7 @@ export interface ToolCallCompleted {
   readonly result_summary?: string;
   // trailing
   readonly truncated_bytes?: number;
+  readonly images?: readonly ResultImage[];
 }
 export interface RunCompleted {
   readonly type: 'run_completed';

@@ -77,7 +77,8 @@ describe('a newer peer', () => {
         value.type,
       ) ||
       'parent_tool_call_id' in value ||
-      (value.type !== 'tool_call_started' && 'truncated_bytes' in value) ||
+      (value.type === 'agent_message' && 'truncated_bytes' in value) ||
+      'images' in value ||
       'option_previews' in value ||
       'truncation' in value,
   );
@@ -173,7 +174,7 @@ describe('a peer of the first release', () => {
       return;
     }
     if (seen === 'unknown') throw new Error('a first release variant must be read');
-    const appended = ['truncated_bytes', 'parent_tool_call_id', 'option_previews', 'truncation'];
+    const appended = ['truncated_bytes', 'parent_tool_call_id', 'images', 'option_previews', 'truncation'];
     expect(seen.ignored > 0).toBe(appended.some((name) => name in value));
     const known = Object.entries(value).filter(([name]) => ![...appended, 'type', 'role', 'change'].includes(name));
     const told = leaves(seen.fields);

@@ -115,6 +115,20 @@ export const EVENT_GOLDENS: readonly Golden<KnownHarnessEvent>[] = [
     hex: '03000000 020000000000000072310700000000000000746f6f6c755f3104000000000000004261736800ffffffffffff1f0000010100000000000000',
   },
   {
+    name: 'tool_call_completed with an image',
+    value: {
+      type: 'tool_call_completed',
+      run_id: 'r1',
+      tool_call_id: 'toolu_1',
+      tool_name: 'Read',
+      ok: true,
+      duration_ms: 7,
+      result_summary: '[image]',
+      images: [{ attachment_id: 'ab', media_type: 'image/png', size: 70 }],
+    },
+    hex: '03000000 020000000000000072310700000000000000746f6f6c755f31040000000000000052656164010700000000000000010700000000000000 5b696d6167655d 00 01 0100000000000000 02000000000000006162 0900000000000000696d6167652f706e67 4600000000000000',
+  },
+  {
     name: 'run_completed',
     value: { type: 'run_completed', run_id: 'r1', ok: true },
     hex: '04000000 0200000000000000723101',

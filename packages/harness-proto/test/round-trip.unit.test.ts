@@ -96,6 +96,7 @@ const event: fc.Arbitrary<HarnessEvent> = fc.oneof(
       duration_ms: u64,
       result_summary: text,
       truncated_bytes: u64,
+      images: fc.array(fc.record({ attachment_id: text, media_type: text, size: u64 }), { maxLength: 3 }),
     },
     { requiredKeys: ['type', 'run_id', 'tool_call_id', 'tool_name', 'ok', 'duration_ms'] },
   ),

@@ -12,6 +12,8 @@ export interface EventRelayOptions {
   readonly sessionId: string;
   readonly epoch: number;
   readonly log: Logger;
+  /** Stores what events only name; tried again together with them when the database is away. */
+  storeFiles(events: readonly HarnessEvent[]): Promise<void>;
   onStored(events: readonly HarnessEvent[], storedSeq: number): void;
   onStaleEpoch(): void;
   /** True: stop reading from the harness; false: go on. */
@@ -41,6 +43,10 @@ type Item = { readonly bytes: number } & (
   | { readonly seq: number; readonly event: HarnessEvent }
   | { readonly chunk: AgentMessageChunk }
 );
+
+function namesFiles({ event }: { readonly event: HarnessEvent }): boolean {
+  return event.type === 'tool_call_completed' && event.images !== undefined;
+}
 
 export function createEventRelay(options: EventRelayOptions): EventRelay {
   const { desk, sessionId, epoch, log } = options;
@@ -108,6 +114,7 @@ export function createEventRelay(options: EventRelayOptions): EventRelay {
   ): Promise<Awaited<ReturnType<HostDesk['appendEvents']>> | undefined> {
     for (let attempt = 0; ; attempt += 1) {
       try {
+        if (batch.some(namesFiles)) await options.storeFiles(batch.map(({ event }) => event));
         return await desk.appendEvents(sessionId, epoch, batch);
       } catch (error) {
         if (attempt === 0) log.warn({ sessionId, err: error }, 'events could not be stored, trying again');

@@ -9,6 +9,7 @@ import { placeFiles } from './attached-files.js';
 import { pause, within } from './deadline.js';
 import { createEventRelay } from './event-relay.js';
 import type { HarnessLink } from './harness-link.js';
+import { storeImages } from './result-images.js';
 import type { RunnerInput } from './runner-core.js';
 
 export interface SessionFeedOptions {
@@ -19,6 +20,8 @@ export interface SessionFeedOptions {
   readonly holdMs: number;
   /** HOME of the agent, where files given with a prompt are put; known before a harness attaches. */
   agentHome(): string | undefined;
+  /** The harness's own files; known as soon as it is. */
+  stateDir(): string | undefined;
   readonly log: Logger;
   readonly tell: (input: RunnerInput) => void;
   /** False once the harness was told to end. */
@@ -75,6 +78,10 @@ export function createSessionFeed(options: SessionFeedOptions): SessionFeed {
     sessionId,
     epoch,
     log,
+    async storeFiles(events) {
+      const stateDir = options.stateDir();
+      if (stateDir !== undefined) await storeImages(events, { desk, sessionId, stateDir, log });
+    },
     onStored(events, storedSeq) {
       brokenLinks = 0;
       link?.send({ type: 'acknowledge', stored_seq: storedSeq });

@@ -98,6 +98,7 @@ export function startSessionRunner(options: SessionRunnerOptions): SessionRunner
     epoch,
     holdMs: options.holdMs,
     agentHome: () => sandbox?.agentHome,
+    stateDir: () => sandbox?.stateDir,
     log,
     tell,
     takesCommands: () => state.status === 'attached',

@@ -42,6 +42,15 @@ export const Attachment = z
   .readonly()
   .meta({ id: 'Attachment' });
 
+const ResultImage = z
+  .object({
+    attachment_id: text.meta({ description: 'Its bytes are an attachment of the session, when they could be kept.' }),
+    media_type: text,
+    size: count,
+  })
+  .readonly()
+  .meta({ id: 'ResultImage' });
+
 const line = z.int().min(0);
 const FileChange = z
   .discriminatedUnion('type', [
@@ -116,6 +125,7 @@ const wireEvents = {
     duration_ms: count,
     result_summary: text.exactOptional(),
     truncated_bytes: truncated.exactOptional(),
+    images: z.array(ResultImage).readonly().exactOptional(),
   }),
   run_completed: z.object({ type: z.literal('run_completed'), run_id: runId, ok: z.boolean() }),
   run_interrupted: z.object({ type: z.literal('run_interrupted'), run_id: runId }),

@@ -230,6 +230,7 @@ class Builder {
         argsCutBytes: 0,
         result: undefined,
         resultCutBytes: 0,
+        images: [],
         durationMs: undefined,
         state: 'running',
         ofSubagent: false,
@@ -249,6 +250,7 @@ class Builder {
     tool.state = event.ok ? 'ok' : 'error';
     tool.result = event.result_summary;
     tool.resultCutBytes = event.truncated_bytes ?? 0;
+    tool.images = event.images ?? [];
     tool.durationMs = event.duration_ms;
     const run = this.runs.get(tool.runId);
     if (run !== undefined && !event.ok) run.failedTools += 1;

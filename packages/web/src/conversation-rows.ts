@@ -3,7 +3,7 @@
 
 import type { Actor, Attachment } from './api-types.js';
 import type { QuestionCard } from './question-cards.js';
-import type { FileChange, Truncation } from './wire-types.js';
+import type { FileChange, ResultImage, Truncation } from './wire-types.js';
 
 export type RunState = 'open' | 'done' | 'failed' | 'interrupted';
 export type ToolState = 'running' | 'ok' | 'error' | 'no_result';
@@ -33,6 +33,7 @@ export interface ToolRow {
   readonly argsCutBytes: number;
   readonly result: string | undefined;
   readonly resultCutBytes: number;
+  readonly images: readonly ResultImage[];
   readonly durationMs: number | undefined;
   readonly state: ToolState;
   readonly ofSubagent: boolean;

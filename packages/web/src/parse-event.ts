@@ -115,14 +115,17 @@ function isList(value: unknown, isItem: (item: unknown) => boolean): boolean {
   return Array.isArray(value) && value.every(isItem);
 }
 
-function isAttachment(value: unknown): boolean {
+function isImage(value: unknown): boolean {
   return (
     isJsonObject(value) &&
     typeof value.attachment_id === 'string' &&
-    typeof value.name === 'string' &&
     typeof value.media_type === 'string' &&
     typeof value.size === 'number'
   );
+}
+
+function isAttachment(value: unknown): boolean {
+  return isImage(value) && isJsonObject(value) && typeof value.name === 'string';
 }
 
 function isKnown(value: Json): value is Json & KnownEvent {
@@ -133,6 +136,7 @@ function isKnown(value: Json): value is Json & KnownEvent {
   if ('questions' in fields && !(Array.isArray(value.questions) && value.questions.every(isQuestion))) return false;
   if ('change' in fields && !isChange(value.change)) return false;
   if ('attachments' in value && !isList(value.attachments, isAttachment)) return false;
+  if ('images' in value && !isList(value.images, isImage)) return false;
   if (isJsonObject(value.by) && typeof value.by.name !== 'string') return false;
   return true;
 }

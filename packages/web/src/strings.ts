@@ -207,6 +207,7 @@ export const words = {
     tooMany: (n: number) => `${n} files at most`,
     empty: 'the file is empty',
     missing: (name: string) => `${name}: no longer kept`,
+    images: (n: number) => (n === 1 ? '1 image' : `${n} images`),
     count: (n: number) => (n === 1 ? '1 file' : `${n} files`),
     drop: 'Drop files to attach them',
   },

@@ -9,6 +9,7 @@ export type {
   PatchHunk,
   PatchKind,
   Question,
+  ResultImage,
   Truncation,
 } from '@engram/harness-proto';
 

@@ -162,7 +162,7 @@ export function Conversation({ sessionId, rows, firstIdx, owner, caughtUp, found
   return (
     <div ref={box} className="relative min-h-0 grow">
       {shown.length === 0 && (
-        <p className="text-muted mx-auto max-w-[76ch] px-4 py-6">
+        <p className="text-muted absolute inset-x-0 mx-auto max-w-[calc(76ch+32px)] px-4 py-6 max-md:px-3">
           {caughtUp ? words.emptyConversation : words.loading}
         </p>
       )}

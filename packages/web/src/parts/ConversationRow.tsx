@@ -57,7 +57,7 @@ export function ConversationRow({ row, sessionId, owner, open, onToggle }: RowPr
         </article>
       );
     case 'tool':
-      return <ToolCard row={row} open={open} onToggle={() => onToggle(row.key)} />;
+      return <ToolCard row={row} sessionId={sessionId} open={open} onToggle={() => onToggle(row.key)} />;
     case 'change':
       return <FileChangeRow row={row} open={open} onToggle={() => onToggle(row.key)} />;
     case 'question':

@@ -4,10 +4,12 @@ import type { ToolRow } from '../conversation-rows.js';
 import { byteSize, duration } from '../format.js';
 import { words } from '../strings.js';
 import { formatArgs, toolTitle } from '../tool-title.js';
+import { Attachments } from './Attachments.js';
 import { VisibleText } from './VisibleText.js';
 
 interface Props {
   readonly row: ToolRow;
+  readonly sessionId: string;
   readonly open: boolean;
   readonly onToggle: () => void;
 }
@@ -28,7 +30,7 @@ function Block({ title, text, cutBytes }: { title: string; text: string; cutByte
   );
 }
 
-export function ToolCard({ row, open, onToggle }: Props) {
+export function ToolCard({ row, sessionId, open, onToggle }: Props) {
   const failed = row.state === 'error';
   const title = toolTitle(row.args);
   const result =
@@ -54,6 +56,7 @@ export function ToolCard({ row, open, onToggle }: Props) {
         <span className="text-muted min-w-0 grow truncate font-mono text-[12.5px]">
           <VisibleText text={title} />
         </span>
+        {row.images.length > 0 && <span className="chip shrink-0">{words.files.images(row.images.length)}</span>}
         {row.ofSubagent && <span className="chip shrink-0">{words.subagent}</span>}
         {row.state !== 'ok' && (
           <span className={`shrink-0 text-[12px] ${failed ? 'text-danger font-semibold' : 'text-muted'}`}>
@@ -75,6 +78,9 @@ export function ToolCard({ row, open, onToggle }: Props) {
             <Block title={words.toolArguments} text={formatArgs(row.args)} cutBytes={row.argsCutBytes} />
           )}
           {!failed && result}
+          {row.images.length > 0 && (
+            <Attachments sessionId={sessionId} label={words.files.results} attachments={row.images} />
+          )}
         </div>
       )}
     </div>
