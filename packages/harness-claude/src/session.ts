@@ -2,6 +2,7 @@
 // Everything with an effect is behind one of its parts: journal, link, agent, hooks, transcript.
 
 import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
 import { assertNever, type HarnessAssignment, type HarnessEvent, isStoredEvent } from '@engram/harness-proto';
 import type { Logger } from 'pino';
 import { type AgentRunner, createAgentRunner } from './agent-runner.js';
@@ -31,6 +32,7 @@ import {
 import { toSessionInputs } from './stream-inputs.js';
 import { createTimers, type Timers } from './timers.js';
 import { createTranscriptChecks, type TranscriptChecks } from './transcript-checks.js';
+import { rehomeConversation } from './transcript-home.js';
 import { toVerdictMessage } from './verdict-reply.js';
 
 export type SessionEnd = 'shutdown' | 'stale_epoch' | 'host_unreachable';
@@ -48,8 +50,24 @@ export async function openSession(options: SessionOptions): Promise<void> {
   if (orphan === 'stays') throw new HarnessError('agent_still_there', 'an agent of this session cannot be ended');
   if (orphan === 'ended') log.warn('ended an agent that an earlier harness left behind');
   const journal = openJournal(assignment.state_dir);
+  await bringConversationHome(options, journal);
   const session = new Session(options, journal);
   await session.open();
+}
+
+/** The session may have been stored at another path, on another host. */
+async function bringConversationHome({ assignment, log }: SessionOptions, journal: Journal): Promise<void> {
+  const claudeSessionId = journal.state.claudeSessionId ?? assignment.claude_session_id;
+  if (claudeSessionId === undefined) return;
+  const { agent_home: agentHome, workspace, launch } = assignment;
+  const configDir = launch.env.CLAUDE_CONFIG_DIR ?? join(agentHome, '.claude');
+  const moved = await rehomeConversation({ configDir, agentHome, workspace, claudeSessionId }).catch(
+    (error: unknown) => {
+      log.error({ err: error }, 'the conversation could not be moved to this workspace');
+      return undefined;
+    },
+  );
+  if (moved !== undefined) log.info('the conversation was moved to this workspace');
 }
 
 class Session {

@@ -69,7 +69,7 @@ export async function appendDeferredMarker(
 }
 
 /** New content under the same name, mode and owner; a crash leaves the old file or the new one. */
-async function replaceFile(path: string, bytes: Uint8Array): Promise<void> {
+export async function replaceFile(path: string, bytes: Uint8Array): Promise<void> {
   const { mode, uid, gid } = await stat(path);
   const temporary = join(dirname(path), `.${randomUUID()}.tmp`);
   try {
