@@ -142,6 +142,49 @@ describe('file changes', () => {
     await page.locator('pre').getByText('+three').waitFor();
   });
 
+  it('stay whole under a policy that forbids WebAssembly, on the page and in the worker', async () => {
+    const session = await telling(
+      changes('r1', 'c1', 'a.ts', patch('update', [' const a = 1;', '-two();', '+three();'])),
+    );
+    const page = await pages.open(at(session), {
+      policy: "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; worker-src 'self' blob:",
+    });
+    await row(page, 'a.ts edited +1 −1').click();
+    const line = drawnLines(page).filter({ hasText: 'three()' });
+    await line.or(page.locator('pre').getByText('+three()')).first().waitFor();
+    expect(
+      await page.evaluate(() =>
+        WebAssembly.compile(Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0)).then(
+          () => 'allowed',
+          () => 'forbidden',
+        ),
+      ),
+    ).toBe('forbidden');
+    await page.getByText(/broken|could not be shown/).waitFor({ state: 'detached' });
+  });
+
+  it('compare words in short lines only: a long changed line opens as fast', async () => {
+    const words = (name: string, tail: string) => Array.from({ length: 400 }, (_, i) => `${name}${i}`).join(' ') + tail;
+    const session = await telling(
+      changes('r1', 'c1', 'short.ts', patch('update', ['-const one = 1;', '+const two = 1;'])),
+      changes('r1', 'c2', 'long.ts', patch('update', [`-${words('word', ' a')}`, `+${words('word', ' b')}`])),
+    );
+    const page = await pages.open(at(session));
+    const marks = page.locator('diffs-container [data-diff-span]');
+    await row(page, 'short.ts edited +1 −1').click();
+    await drawnLines(page).filter({ hasText: 'const two' }).waitFor();
+    await expect.poll(() => marks.count()).toBeGreaterThan(0);
+    await row(page, 'short.ts edited +1 −1').click();
+    await drawnLines(page).first().waitFor({ state: 'detached' });
+    const started = Date.now();
+    await row(page, 'long.ts edited +1 −1').click();
+    await drawnLines(page).filter({ hasText: 'word399 b' }).waitFor();
+    // 200 ms on an idle machine; the rest is for what else runs beside the tests.
+    expect(Date.now() - started).toBeLessThan(1_500);
+    await page.waitForTimeout(300);
+    expect(await marks.count()).toBe(0);
+  });
+
   it('are summed in the changes pane: net per file, run by run, opened and closed together, found again', async () => {
     const session = await pages.stage.session({ title: 'Changes', prompt: 'Begin' });
     await session.play(
