@@ -62,7 +62,7 @@ command('up', 'start everything on this machine').action((options) =>
 for (const name of ['serve', 'host'] as const) {
   const description =
     name === 'serve' ? 'only the server, on a shared database' : 'only run sessions, on a shared database';
-  command(name, description)
+  const own = command(name, description)
     .addOption(new Option('--supervised').hideHelp())
     .action(async (options) => {
       if (options.supervised === true) {
@@ -73,7 +73,35 @@ for (const name of ['serve', 'host'] as const) {
       const standalone = await import('./commands/standalone.js');
       await perform(options, ({ config, output: out }) => standalone[name](config, out));
     });
+  if (name === 'host') own.addCommand(drainCommand());
 }
+
+function drainCommand(): Command {
+  return new Command('drain')
+    .argument('<host>', 'its id or its name, as `engram hosts` shows them')
+    .description('let a host take no more sessions, so that it can be stopped')
+    .option('--undo', 'let it take sessions again')
+    .option('--wait', 'until no session is awake there')
+    .option('--data-dir <folder>', 'where Engram keeps everything; DATABASE_URL wins over it')
+    .option('--json', 'print JSON')
+    .exitOverride()
+    .action((host: string, _options, self: Command) => {
+      const options = self.optsWithGlobals();
+      return perform(options, async ({ config, output: out }) =>
+        (await import('./commands/hosts.js')).drain(config, out, host, options),
+      );
+    });
+}
+
+program
+  .command('hosts')
+  .description('machines that run sessions')
+  .option('--data-dir <folder>', 'where Engram keeps everything; DATABASE_URL wins over it')
+  .option('--json', 'print JSON')
+  .exitOverride()
+  .action((options) =>
+    perform(options, async ({ config, output: out }) => (await import('./commands/hosts.js')).hosts(config, out)),
+  );
 
 command('open', 'print a one-time link and open it')
   .option('--no-browser', 'only print it')
