@@ -22,6 +22,36 @@ const browser = await kit.launchBrowser();
 const run = (session) => ({ type: 'run_started', run_id: 'r1', prompt_id: session.promptId });
 const end = [{ type: 'run_completed', run_id: 'r1', ok: true }, { type: 'harness_idle' }];
 
+/** Pictures that go both ways, made of the page itself. */
+async function furnishLook() {
+  const page = await (await stage.signIn(browser, { viewport: { width: 640, height: 400 } })).newPage();
+  await page.goto(stage.url);
+  await page.getByRole('button', { name: 'New session' }).first().click();
+  await page.getByRole('dialog').waitFor();
+  const picture = await page.screenshot();
+  await page.context().close();
+  const look = await stage.session({ title: 'The dialog jumps when it opens', prompt: 'Look into the dialog' });
+  await look.play(run(look), ...end);
+  const stored = await stage.desk.putAttachment(look.id, picture);
+  const notes = await stage.desk.putAttachment(look.id, Buffer.from('1. Open\n2. See\n'));
+  const files = [
+    { attachment_id: stored.attachment_id, name: 'before.png' },
+    { attachment_id: notes.attachment_id, name: 'steps to see it.txt' },
+  ];
+  const said = { text: 'It jumps by some pixels, see the picture.', prompt_id: 'p2', by: kit.STAGE_OWNER };
+  await stage.desk.acceptPrompt(look.id, { ...said, attachments: files });
+  const image = { attachment_id: stored.attachment_id, media_type: 'image/png', size: picture.length };
+  const call = { run_id: 'r2', tool_call_id: 'shot', tool_name: 'mcp__browser__screenshot' };
+  await look.play(
+    { type: 'run_started', run_id: 'r2', prompt_id: 'p2' },
+    says('r2', 'm1', 'I open the page the same way and look.'),
+    { type: 'tool_call_started', ...call, args_summary: '{"url":"http://localhost:4400/"}' },
+    { type: 'tool_call_completed', ...call, ok: true, duration_ms: 1_300, result_summary: '[image]', images: [image] },
+    says('r2', 'm2', 'The dialog is drawn before its width is known. I set the width first.'),
+  );
+  return look;
+}
+
 async function furnish() {
   for (const title of ['Docs pass', 'Rename the config keys', 'Flaky test in the scheduler', 'Typed errors']) {
     const session = await stage.session({ title, prompt: title });
@@ -83,7 +113,8 @@ async function furnish() {
   });
   await port.play(...importerScene('r1', port.promptId), ...asks('r1', 'q1', [DATABASE_QUESTION, CHECKS_QUESTION]));
   await port.sleep();
-  return { broken, deps, port };
+  const look = await furnishLook();
+  return { broken, deps, port, look };
 }
 
 const sessions = await furnish();
@@ -150,6 +181,19 @@ const shots = {
     await page.keyboard.press('/');
     await page.keyboard.type('tests');
     await page.keyboard.press('Enter');
+    return page;
+  },
+  async files() {
+    const page = await openAt(desk, at(sessions.look));
+    await page.getByRole('button', { name: /screenshot .* 1 image/ }).click();
+    await page.getByRole('img', { name: 'Image 1' }).waitFor();
+    await page.locator('input[type=file]').setInputFiles([
+      { name: 'after.txt', mimeType: 'text/plain', buffer: Buffer.from('still there') },
+      { name: 'film.mov', mimeType: 'video/quicktime', buffer: Buffer.alloc(6_000_000) },
+    ]);
+    await page.getByText('11 bytes').waitFor();
+    await page.getByRole('log').hover();
+    await page.mouse.wheel(0, -40);
     return page;
   },
   async undo() {

@@ -268,7 +268,7 @@ describe('the conversation', () => {
     await session.play(says('r1', 'late', 'Something new.'));
     await page.getByRole('button', { name: 'New below' }).click();
     await page.getByText('Something new.').waitFor();
-    await page.getByRole('searchbox').fill('something NEW');
+    await page.getByRole('searchbox', { name: 'Search in this session' }).fill('something NEW');
     await expect.poll(marked).toEqual(['Something new']);
     await page.keyboard.press('Escape');
     expect(await marked()).toEqual([]);

@@ -80,18 +80,19 @@ export function App() {
     const next = at === -1 ? ordered[0] : ordered[Math.min(ordered.length - 1, Math.max(0, at + by))];
     if (next !== undefined) navigate({ name: 'session', id: next.id });
   }
+  function nextWaiting() {
+    const waiting = ordered.filter(isWaiting);
+    const at = waiting.findIndex((session) => session.id === openId);
+    const next = waiting[(at + 1) % waiting.length];
+    if (next !== undefined) openSession(next);
+  }
   useAppKeys({
     goTo: () => setDialog('goTo'),
     help: () => setDialog('help'),
     newSession: () => setDialog('new'),
     next: () => step(1),
     previous: () => step(-1),
-    nextWaiting: () => {
-      const waiting = ordered.filter(isWaiting);
-      const at = waiting.findIndex((session) => session.id === openId);
-      const next = waiting[(at + 1) % waiting.length];
-      if (next !== undefined) openSession(next);
-    },
+    nextWaiting,
     writeMessage: () => document.querySelector<HTMLTextAreaElement>('form textarea')?.focus(),
     toggleChanges: () => setChangesOpen((now) => !now),
     find: () => setFindOpen(true),
@@ -154,7 +155,14 @@ export function App() {
           </ListPlace>
         )}
         {route.name === 'home' ? (
-          !phone && <EmptyMain hasSessions={sessions.length > 0} onNew={() => setDialog('new')} />
+          !phone && (
+            <EmptyMain
+              hasSessions={sessions.length > 0}
+              waiting={countWaiting(sessions)}
+              onWaiting={nextWaiting}
+              onNew={() => setDialog('new')}
+            />
+          )
         ) : open === undefined ? (
           <main className="text-muted p-6">
             <p>{isFetched ? words.sessionGone : words.loading}</p>

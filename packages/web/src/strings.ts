@@ -34,6 +34,8 @@ export const words = {
 
   emptyList: 'No sessions yet. Start one: say what you want done and where.',
   emptyMain: 'Choose a session on the left, or start a new one.',
+  emptyWaiting: (n: number) => (n === 1 ? '1 session waits for you' : `${n} sessions wait for you`),
+  answerFirst: 'Go to the first',
   emptyFilter: 'No session matches.',
   filterSessions: 'Filter sessions',
   emptyConversation: 'Nothing has happened yet. Send a message to begin.',

@@ -14,6 +14,9 @@ const MAX_HIGHLIGHT_LINE = 1_000;
 /** Of the themes at hand, the pair whose colours stay readable on the added and removed lines too. */
 const theme = { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' } as const;
 
+/** Lines scroll sideways only, so no room is kept for a bar at their side: the colours reach the edge. */
+const FULL_WIDTH = '[data-code] { scrollbar-gutter: auto; }';
+
 const pool = { workerFactory: () => new DiffWorker(), poolSize: 1, totalASTLRUCacheSize: 50 };
 const highlighter = {
   theme,
@@ -53,6 +56,7 @@ export function DiffView({ view, cacheKey }: Props) {
         maxLineDiffLength: MAX_WORD_DIFF_LINE,
         tokenizeMaxLineLength: MAX_HIGHLIGHT_LINE,
         disableErrorHandling: true,
+        unsafeCSS: FULL_WIDTH,
         onPostRender: () => setDrawn(true),
       }) as const,
     [scheme, diffStyle, wrap, view.hasLineNumbers],

@@ -13,6 +13,24 @@ const TONES = {
   error: 'border-danger text-danger',
 } as const;
 
+/** Notices name commands between backticks. */
+function WithCommands({ text }: { readonly text: string }) {
+  const parts = text.split('`');
+  // An odd backtick is one that the text means.
+  if (parts.length % 2 === 0) return <VisibleText text={text} />;
+  return parts.map((part, at) =>
+    at % 2 === 1 ? (
+      // biome-ignore lint/suspicious/noArrayIndexKey: the parts of one text never move
+      <code key={at} className="bg-code text-text rounded px-1">
+        <VisibleText text={part} />
+      </code>
+    ) : (
+      // biome-ignore lint/suspicious/noArrayIndexKey: the parts of one text never move
+      <VisibleText key={at} text={part} />
+    ),
+  );
+}
+
 interface Props {
   readonly row: NoticeRow;
   readonly open: boolean;
@@ -23,12 +41,12 @@ export function NoticeLine({ row, open, onToggle }: Props) {
   const foldable = row.level === 'info' && row.message.length > LONG;
   return (
     <div
-      className={`my-0.5 flex items-baseline gap-2 border-l-2 pl-3 text-[13px] ${TONES[row.level]}`}
+      className={`my-1 flex items-baseline gap-2 border-l-2 pl-3 text-[13px] ${TONES[row.level]}`}
       title={`${row.code} · ${exactTime(row.at)}`}
     >
       <p className={`min-w-0 grow ${foldable && !open ? 'truncate' : ''}`}>
         <span className="sr-only">{words.notice[row.level]}: </span>
-        <VisibleText text={row.message} />
+        <WithCommands text={row.message} />
       </p>
       {foldable && (
         <button type="button" aria-expanded={open} className="shrink-0 underline" onClick={onToggle}>

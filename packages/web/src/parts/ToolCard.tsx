@@ -33,12 +33,15 @@ function Block({ title, text, cutBytes }: { title: string; text: string; cutByte
 export function ToolCard({ row, sessionId, open, onToggle }: Props) {
   const failed = row.state === 'error';
   const title = toolTitle(row.args);
-  const result =
-    row.result !== undefined && row.result !== '' ? (
-      <Block title={failed ? words.toolError : words.toolResult} text={row.result} cutBytes={row.resultCutBytes} />
-    ) : (
-      row.state !== 'running' && <p className="text-muted text-[12px]">{words.noResult}</p>
-    );
+  // A result of pictures alone says nothing in words that they do not.
+  const pictured = row.images.length > 0 && /^(\[image\]\s*)*$/.test(row.result ?? '');
+  const result = pictured ? (
+    <div className="text-muted text-[12px]">{words.toolResult}</div>
+  ) : row.result !== undefined && row.result !== '' ? (
+    <Block title={failed ? words.toolError : words.toolResult} text={row.result} cutBytes={row.resultCutBytes} />
+  ) : (
+    row.state !== 'running' && <p className="text-muted text-[12px]">{words.noResult}</p>
+  );
   return (
     <div className={row.ofSubagent ? 'border-line ml-3 border-l pl-2' : undefined}>
       <button

@@ -66,13 +66,35 @@ export function CredentialsBanner({ status, onCreated }: BannerProps) {
   );
 }
 
-export function EmptyMain({ hasSessions, onNew }: { readonly hasSessions: boolean; readonly onNew: () => void }) {
+interface EmptyMainProps {
+  readonly hasSessions: boolean;
+  readonly waiting: number;
+  readonly onWaiting: () => void;
+  readonly onNew: () => void;
+}
+
+/** Says what to do next; what waits for a person comes first. */
+export function EmptyMain({ hasSessions, waiting, onWaiting, onNew }: EmptyMainProps) {
   return (
     <main className="flex grow flex-col items-center justify-center gap-3 p-8 text-center">
-      <p className="text-muted max-w-[48ch]">{hasSessions ? words.emptyMain : words.emptyList}</p>
-      <button type="button" className="btn" onClick={onNew}>
-        {words.newSession}
-      </button>
+      {waiting > 0 ? (
+        <p className="text-waiting font-semibold">{words.emptyWaiting(waiting)}</p>
+      ) : (
+        <p className="text-muted max-w-[48ch]">{hasSessions ? words.emptyMain : words.emptyList}</p>
+      )}
+      <span className="flex gap-2">
+        {waiting > 0 && (
+          <button type="button" className="btn btn-main" onClick={onWaiting}>
+            {words.answerFirst}
+            <kbd aria-hidden className="text-[11.5px] max-md:hidden">
+              g w
+            </kbd>
+          </button>
+        )}
+        <button type="button" className="btn" onClick={onNew}>
+          {words.newSession}
+        </button>
+      </span>
     </main>
   );
 }
