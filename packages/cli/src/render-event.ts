@@ -41,6 +41,8 @@ function renderKnown(event: KnownEvent, context: RenderContext): readonly string
       return event.role === 'user'
         ? []
         : indent(event.text, paint.green(event.role === 'system' ? 'system' : 'agent'), paint, event.truncated_bytes);
+    case 'agent_thought':
+      return [paint.dim(`· thought: ${safeLine(event.text, 140)}`)];
     case 'tool_call_started':
       return [
         `${paint.dim('·')} ${safeLine(event.tool_name, 60)} ${paint.dim(safeLine(event.args_summary ?? '', 140))}`.trimEnd(),

@@ -48,7 +48,8 @@ export interface ToolUseBlock {
 
 export type AssistantBlock =
   | { readonly type: 'text'; readonly text: string }
-  | { readonly type: 'thinking' }
+  /** Empty when the model keeps it to itself. */
+  | { readonly type: 'thinking'; readonly text: string }
   | ToolUseBlock
   | { readonly type: 'other' };
 

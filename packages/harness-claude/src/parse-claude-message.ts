@@ -165,7 +165,7 @@ function parseAssistantBlock(block: JsonRecord): AssistantBlock {
       return { type: 'text', text: asString(block.text) ?? '' };
     case 'thinking':
     case 'redacted_thinking':
-      return { type: 'thinking' };
+      return { type: 'thinking', text: asString(block.thinking) ?? '' };
     case 'tool_use': {
       const id = asNonEmptyString(block.id);
       const name = asNonEmptyString(block.name);

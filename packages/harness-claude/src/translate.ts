@@ -4,7 +4,7 @@
 //   let state = initialTranslateState({ workspace });
 //   ({ state, events } = translate(state, message, { nowMs, runId }));
 //
-// It tells messages, chunks, tool calls, file changes, usage and notices. It never tells the life of
+// It tells messages, thoughts, chunks, tool calls, file changes, usage and notices. It never tells the life of
 // a run or of a question: run_*, user_question, question_* are the session's.
 //
 // Questions. A question-tool call has no generic card. The session calls `noteQuestions` for every
@@ -180,7 +180,9 @@ function translateAssistant(state: TranslateState, message: ClaudeAssistant, fac
   const events: HarnessEvent[] = [];
   let next = state;
   for (const block of message.blocks) {
-    if (block.type === 'tool_use') {
+    if (block.type === 'thinking' && block.text.trim() !== '' && message.parent_tool_use_id === undefined) {
+      if (next.suppressedBy.size === 0) events.push(thought(message.message_id, block.text, facts));
+    } else if (block.type === 'tool_use') {
       const step = startCall(next, block, message.parent_tool_use_id, facts);
       next = step.state;
       events.push(...step.events);
@@ -200,6 +202,12 @@ function translateAssistant(state: TranslateState, message: ClaudeAssistant, fac
     }
   }
   return { state: next, events };
+}
+
+function thought(messageId: string, whole: string, facts: TranslateFacts): HarnessEvent {
+  const { text, dropped } = cutText(whole, MESSAGE_TEXT_BYTES);
+  const cut = dropped > 0 ? { truncated_bytes: dropped } : {};
+  return { type: 'agent_thought', run_id: facts.runId, message_id: messageId, text, ...cut };
 }
 
 function textId(messageId: string, count: number): string {

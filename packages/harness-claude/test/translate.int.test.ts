@@ -97,6 +97,7 @@ describe.each(VERSIONS_TO_TEST)('the live stream of %s', (version) => {
     const messages = textsById(events, 'agent_message');
     expect(messages.map(([, words]) => words)).toEqual(['First I make a file. 🦀', 'Then a second one.', 'done']);
     expect(textsById(events, 'agent_message_chunk')).toEqual(messages);
+    expect(events.flatMap((event) => (event.type === 'agent_thought' ? [event.text] : []))).toEqual(['let me see']);
 
     const changes = events.filter((event): event is FileChanged => event.type === 'file_changed');
     expect(changes.map((change) => change.path).sort()).toEqual(['crlf.txt', 'made.txt', 'new.txt']);

@@ -126,9 +126,26 @@ describe('messages and chunks', () => {
     expect(message).toMatchObject({ truncated_bytes: 80_000 - 65_536 });
   });
 
-  it('does not tell thinking, texts of the CLI itself or echoes of the prompt', () => {
+  it('tells what the model shows of its thinking, and nothing of what it keeps to itself', () => {
+    const { events } = run(
+      lines(
+        block('thinking', { thinking: 'First the parser.', signature: 's' }),
+        block('redacted_thinking', { data: 'x' }),
+        block('thinking', { thinking: ' ' }),
+        block('thinking', { thinking: 'of a subagent' }, 'task1'),
+        say('Done.'),
+        use('q1', 'AskUserQuestion'),
+        block('thinking', { thinking: 'past the question' }),
+      ),
+    );
+    expect(events).toEqual([
+      { type: 'agent_thought', run_id: 'r1', message_id: 'm1', text: 'First the parser.' },
+      { type: 'agent_message', run_id: 'r1', message_id: 'm1', role: 'assistant', text: 'Done.' },
+    ]);
+  });
+
+  it('does not tell texts of the CLI itself or echoes of the prompt', () => {
     const { events } = run([
-      ...lines(block('thinking', { thinking: 'secret' })),
       ...lines({
         ...say('No response requested.'),
         message: { id: 'x', model: '<synthetic>', content: [{ type: 'text', text: 'n' }] },

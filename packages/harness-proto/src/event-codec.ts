@@ -4,6 +4,7 @@ import { assertNever } from './assert-never.js';
 import { type Decoded, decodeOrKeep, type Mutable } from './decoded.js';
 import {
   type AgentMessage,
+  type AgentThought,
   EVENT_TYPES,
   type FileChanged,
   type HarnessEvent,
@@ -13,7 +14,6 @@ import {
   type NoticeLevel,
   type PromptEdited,
   type PromptQueued,
-  type ResultImage,
   type RunStarted,
   type ToolCallCompleted,
   type ToolCallStarted,
@@ -23,6 +23,7 @@ import {
 import { readFileChange, readTruncation, writeFileChange, writeTruncation } from './file-change-codec.js';
 import { readAnswers, readQuestions, writeAnswers, writeQuestions } from './question-codec.js';
 import { type Read, type Reader, readString, readStrings, readU64 } from './reader.js';
+import { readImages, writeImages } from './result-image-codec.js';
 import { trailingField, type Write, Writer, writeString, writeStrings, writeU64 } from './writer.js';
 
 const ROLES = ['assistant', 'user', 'system'] as const satisfies readonly MessageRole[];
@@ -30,21 +31,6 @@ const LEVELS = ['info', 'warning', 'error'] as const satisfies readonly NoticeLe
 
 const readPreviews: Read<string[][]> = (reader) => reader.list(8, readStrings);
 const writePreviews: Write<readonly (readonly string[])[]> = (writer, previews) => writer.list(previews, writeStrings);
-
-/** Two lengths and a number. */
-const IMAGE_MIN_BYTES = 24;
-const readImages: Read<ResultImage[]> = (reader) =>
-  reader.list(IMAGE_MIN_BYTES, (item) => ({
-    attachment_id: item.string(),
-    media_type: item.string(),
-    size: item.u64(),
-  }));
-const writeImages: Write<readonly ResultImage[]> = (writer, images) =>
-  writer.list(images, (item, image) => {
-    item.string(image.attachment_id);
-    item.string(image.media_type);
-    item.u64(image.size);
-  });
 
 export function writeEvent(writer: Writer, event: HarnessEvent): void {
   if (event.type === 'unknown') {
@@ -144,6 +130,12 @@ export function writeEvent(writer: Writer, event: HarnessEvent): void {
       writer.string(event.message);
       writer.option(event.run_id, writeString);
       writer.option(event.tool_call_id, writeString);
+      break;
+    case 'agent_thought':
+      writer.string(event.run_id);
+      writer.string(event.message_id);
+      writer.string(event.text);
+      writer.trailing(trailingField(event.truncated_bytes, writeU64));
       break;
     default:
       assertNever(event);
@@ -273,6 +265,17 @@ function readEvent(reader: Reader): KnownHarnessEvent {
       const toolCallId = reader.option(readString);
       if (runId !== undefined) event.run_id = runId;
       if (toolCallId !== undefined) event.tool_call_id = toolCallId;
+      return event;
+    }
+    case 'agent_thought': {
+      const event: Mutable<AgentThought> = {
+        type,
+        run_id: reader.string(),
+        message_id: reader.string(),
+        text: reader.string(),
+      };
+      const truncated = reader.trailing(readU64);
+      if (truncated !== undefined) event.truncated_bytes = truncated;
       return event;
     }
     default:

@@ -190,6 +190,16 @@ export interface Notice {
   readonly run_id?: string;
   readonly tool_call_id?: string;
 }
+/** What the agent thought before it spoke or acted, as far as its model shows it. */
+export interface AgentThought {
+  readonly type: 'agent_thought';
+  readonly run_id: string;
+  /** The message that the thought is a part of. */
+  readonly message_id: string;
+  readonly text: string;
+  // trailing
+  readonly truncated_bytes?: number;
+}
 /** An event of a newer peer: kept and passed on byte for byte. `bytes` is the body after the index. */
 export interface UnknownEvent {
   readonly type: 'unknown';
@@ -214,7 +224,8 @@ export type KnownHarnessEvent =
   | FileChanged
   | QuestionDismissed
   | Usage
-  | Notice;
+  | Notice
+  | AgentThought;
 
 export type HarnessEvent = KnownHarnessEvent | UnknownEvent;
 
@@ -237,6 +248,7 @@ export const EVENT_TYPES = [
   'question_dismissed',
   'usage',
   'notice',
+  'agent_thought',
 ] as const satisfies readonly KnownHarnessEvent['type'][];
 
 /** True for every event that is stored and counted in `last_event_seq`: all but message chunks. */

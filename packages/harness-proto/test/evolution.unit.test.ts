@@ -24,7 +24,7 @@ const str = (value: string): string => {
 const empty = '0000000000000000';
 
 describe('a newer peer', () => {
-  it.each([17, 18, 0xffff_ffff])('sends event %i: kept and passed on byte for byte', (index) => {
+  it.each([18, 19, 0xffff_ffff])('sends event %i: kept and passed on byte for byte', (index) => {
     const hex = `${u32(index)}00ff80feedface`;
     const { value } = decodeEvent(bytesOf(hex));
     expect(value).toEqual({ type: 'unknown', index, bytes: bytesOf('00ff80feedface') });
@@ -73,11 +73,16 @@ describe('a newer peer', () => {
   // variants with trailing fields of their own: their last one is set, so what follows is newer still
   const complete = EVENT_GOLDENS.filter(
     ({ value }) =>
-      !['agent_message', 'tool_call_started', 'tool_call_completed', 'user_question', 'file_changed'].includes(
-        value.type,
-      ) ||
+      ![
+        'agent_message',
+        'agent_thought',
+        'tool_call_started',
+        'tool_call_completed',
+        'user_question',
+        'file_changed',
+      ].includes(value.type) ||
       'parent_tool_call_id' in value ||
-      (value.type === 'agent_message' && 'truncated_bytes' in value) ||
+      ((value.type === 'agent_message' || value.type === 'agent_thought') && 'truncated_bytes' in value) ||
       'images' in value ||
       'option_previews' in value ||
       'truncation' in value,
@@ -167,7 +172,7 @@ function leaves(value: unknown): readonly unknown[] {
 describe('a peer of the first release', () => {
   it.each(EVENT_GOLDENS)('reads our $name, ignores what was appended, or keeps it as unknown', ({ value, hex }) => {
     const seen = decodeAsFirstRelease(bytesOf(hex));
-    const newVariant = ['question_dismissed', 'usage', 'notice'].includes(value.type);
+    const newVariant = ['question_dismissed', 'usage', 'notice', 'agent_thought'].includes(value.type);
     const newArm = value.type === 'file_changed' && value.change.type === 'patch';
     if (newVariant || newArm) {
       expect(seen).toBe('unknown');

@@ -293,6 +293,16 @@ export const EVENT_GOLDENS: readonly Golden<KnownHarnessEvent>[] = [
     value: { type: 'notice', level: 'error', code: 'context_lost', message: 'm', tool_call_id: 'toolu_1' },
     hex: '10000000 020000000c00000000000000636f6e746578745f6c6f737401000000000000006d00010700000000000000746f6f6c755f31',
   },
+  {
+    name: 'agent_thought',
+    value: { type: 'agent_thought', run_id: 'r1', message_id: 'm1', text: 'hm' },
+    hex: '11000000 02000000000000007231 02000000000000006d31 0200000000000000686d',
+  },
+  {
+    name: 'agent_thought truncated',
+    value: { type: 'agent_thought', run_id: 'r1', message_id: 'm1', text: '', truncated_bytes: 3 },
+    hex: '11000000 02000000000000007231 02000000000000006d31 0000000000000000 01 0300000000000000',
+  },
 ];
 
 export const COMMAND_GOLDENS: readonly Golden<KnownHarnessCommand>[] = [

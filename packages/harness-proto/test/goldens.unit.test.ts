@@ -55,6 +55,7 @@ describe('events', () => {
       [14, 'question_dismissed'],
       [15, 'usage'],
       [16, 'notice'],
+      [17, 'agent_thought'],
     ]);
   });
 

@@ -100,6 +100,10 @@ const event: fc.Arbitrary<HarnessEvent> = fc.oneof(
     },
     { requiredKeys: ['type', 'run_id', 'tool_call_id', 'tool_name', 'ok', 'duration_ms'] },
   ),
+  fc.record(
+    { type: of('agent_thought'), run_id: text, message_id: text, text, truncated_bytes: u64 },
+    { requiredKeys: ['type', 'run_id', 'message_id', 'text'] },
+  ),
   fc.record({ type: of('run_completed'), run_id: text, ok: flag }),
   fc.record({ type: of('run_interrupted'), run_id: text }),
   fc.record({ type: of('harness_idle') }),
@@ -155,7 +159,7 @@ const event: fc.Arbitrary<HarnessEvent> = fc.oneof(
   ),
   fc.record({
     type: of('unknown'),
-    index: fc.integer({ min: 17, max: 0xffff_ffff }),
+    index: fc.integer({ min: 18, max: 0xffff_ffff }),
     bytes: fc.uint8Array({ maxLength: 30 }),
   }),
 );

@@ -109,6 +109,7 @@ export function afterEvent(facts: SessionFacts, event: HarnessEvent, now: number
       return hold === undefined || hold.toolCallId === event.tool_call_id ? closed : { ...closed, hold };
     }
     case 'agent_message':
+    case 'agent_thought':
     case 'agent_message_chunk':
     case 'tool_call_started':
     case 'tool_call_completed':

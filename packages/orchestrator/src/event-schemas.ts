@@ -177,6 +177,13 @@ const wireEvents = {
     run_id: text.exactOptional(),
     tool_call_id: text.exactOptional(),
   }),
+  agent_thought: z.object({
+    type: z.literal('agent_thought'),
+    run_id: runId,
+    message_id: text,
+    text,
+    truncated_bytes: truncated.exactOptional(),
+  }),
 };
 
 const ownEvents = {

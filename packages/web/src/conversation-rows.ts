@@ -57,6 +57,13 @@ export interface PromptRow {
   /** Accepted and not running yet, with nothing before it: the agent is woken for it, or cannot start. */
   readonly pending: 'waking' | 'stuck' | undefined;
 }
+export interface ThoughtRow {
+  readonly kind: 'thought';
+  readonly key: string;
+  readonly runId: string;
+  readonly text: string;
+  readonly cutBytes: number;
+}
 export interface NoticeRow {
   readonly kind: 'notice';
   readonly key: string;
@@ -80,6 +87,7 @@ export type Row =
       readonly live: boolean;
     }
   | { readonly kind: 'question'; readonly key: string; readonly runId: string; readonly card: QuestionCard }
+  | ThoughtRow
   | NoticeRow
   /** Stands for the part of the log that is not read yet. */
   | { readonly kind: 'earlier'; readonly key: string }

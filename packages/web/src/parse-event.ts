@@ -44,6 +44,7 @@ const REQUIRED: Readonly<Record<KnownEvent['type'], Fields>> = {
     cache_write_tokens: 'number',
   },
   notice: { level: 'string', code: 'string', message: 'string' },
+  agent_thought: { run_id: 'string', message_id: 'string', text: 'string' },
 };
 
 const KINDS: ReadonlyMap<string, Fields> = new Map(Object.entries(REQUIRED));

@@ -7,6 +7,7 @@ function textOf(row: Row): string {
   switch (row.kind) {
     case 'message':
     case 'prompt':
+    case 'thought':
       return row.text;
     case 'tool':
       return `${row.name}\n${row.args ?? ''}\n${row.result ?? ''}`;

@@ -78,6 +78,7 @@ export const words = {
   afterAnswer: 'after your answer',
   outputTokens: (n: string) => `${n} tokens out`,
 
+  thought: 'Thought',
   toolState: { running: 'running', ok: 'done', error: 'failed', no_result: 'no result' },
   toolArguments: 'Arguments',
   toolResult: 'Result',

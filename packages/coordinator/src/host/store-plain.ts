@@ -10,7 +10,14 @@ import type { Incoming } from './fold-events.js';
 import type { AppendResult, ReadyAppend } from './store-batch.js';
 
 /** Kinds that change nothing but the log. A kind that is not listed takes the long way. */
-const PLAIN_KINDS = new Set(['agent_message', 'tool_call_started', 'tool_call_completed', 'file_changed', 'notice']);
+const PLAIN_KINDS = new Set([
+  'agent_message',
+  'agent_thought',
+  'tool_call_started',
+  'tool_call_completed',
+  'file_changed',
+  'notice',
+]);
 
 export interface PlainText {
   readonly seq: number;

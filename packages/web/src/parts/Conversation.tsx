@@ -40,7 +40,7 @@ function withoutCollapsed(rows: readonly Row[], toggled: ReadonlySet<string>): r
   for (const row of rows) if (row.kind === 'run' && toggled.has(row.key)) collapsed.add(row.runId);
   if (collapsed.size === 0) return rows;
   return rows.filter((row) => {
-    if (row.kind !== 'tool' && row.kind !== 'message' && row.kind !== 'change') return true;
+    if (row.kind !== 'tool' && row.kind !== 'message' && row.kind !== 'change' && row.kind !== 'thought') return true;
     return !collapsed.has(row.runId);
   });
 }

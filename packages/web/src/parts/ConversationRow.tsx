@@ -10,6 +10,7 @@ import { ClosedQuestion, nameOfActor } from './ClosedQuestion.js';
 import { FileChangeRow } from './FileChangeRow.js';
 import { Markdown } from './Markdown.js';
 import { NoticeLine } from './NoticeLine.js';
+import { ThoughtLine } from './ThoughtLine.js';
 import { TimeAgo } from './Time.js';
 import { ToolCard } from './ToolCard.js';
 import { VisibleText } from './VisibleText.js';
@@ -56,6 +57,8 @@ export function ConversationRow({ row, sessionId, owner, open, onToggle }: RowPr
           )}
         </article>
       );
+    case 'thought':
+      return <ThoughtLine row={row} open={open} onToggle={() => onToggle(row.key)} />;
     case 'tool':
       return <ToolCard row={row} sessionId={sessionId} open={open} onToggle={() => onToggle(row.key)} />;
     case 'change':
