@@ -28,6 +28,7 @@ async function furnishLook() {
   await page.goto(stage.url);
   await page.getByRole('button', { name: 'New session' }).first().click();
   await page.getByRole('dialog').waitFor();
+  await page.waitForTimeout(400);
   const picture = await page.screenshot();
   await page.context().close();
   const look = await stage.session({ title: 'The dialog jumps when it opens', prompt: 'Look into the dialog' });

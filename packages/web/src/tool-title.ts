@@ -55,3 +55,9 @@ function unescapeJson(text: string): string {
 function firstLine(text: string): string {
   return text.trim().split('\n')[0] ?? '';
 }
+
+/** A tool of an MCP server by server and name; the agent calls it `mcp__server__name`. */
+export function toolName(name: string): string {
+  const [, server, tool] = /^mcp__(.+?)__(.+)$/.exec(name) ?? [];
+  return server === undefined || tool === undefined ? name : `${server}: ${tool}`;
+}

@@ -1,13 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { byteSize, duration, relativeTime, splitPath } from '../src/format.js';
 import { parseRoute, toPath } from '../src/route.js';
-import { formatArgs, toolTitle } from '../src/tool-title.js';
+import { formatArgs, toolName, toolTitle } from '../src/tool-title.js';
 
 describe('tool titles', () => {
   it('say what a call was made with, also when the arguments were cut', () => {
     expect(toolTitle('{"command":"npm test\\n--watch","description":"x"}')).toBe('npm test');
     expect(toolTitle('{"file_path":"/a/b.ts","content":"lorem ip')).toBe('/a/b.ts');
     expect(toolTitle('{"description":"say \\"hi')).toBe('say "hi');
+    expect(['Bash', 'mcp__browser__take_shot', 'mcp__x'].map(toolName)).toEqual([
+      'Bash',
+      'browser: take_shot',
+      'mcp__x',
+    ]);
     expect(toolTitle('plain words')).toBe('plain words');
     expect(toolTitle('{}')).toBe('');
     expect(toolTitle(undefined)).toBe('');

@@ -3,7 +3,7 @@
 import type { ToolRow } from '../conversation-rows.js';
 import { byteSize, duration } from '../format.js';
 import { words } from '../strings.js';
-import { formatArgs, toolTitle } from '../tool-title.js';
+import { formatArgs, toolName, toolTitle } from '../tool-title.js';
 import { Attachments } from './Attachments.js';
 import { VisibleText } from './VisibleText.js';
 
@@ -54,7 +54,7 @@ export function ToolCard({ row, sessionId, open, onToggle }: Props) {
           {open ? '▾' : '▸'}
         </span>
         <span className="shrink-0 font-semibold">
-          <VisibleText text={row.name} />
+          <VisibleText text={toolName(row.name)} />
         </span>
         <span className="text-muted min-w-0 grow truncate font-mono text-[12.5px]">
           <VisibleText text={title} />

@@ -84,7 +84,7 @@ export function EmptyMain({ hasSessions, waiting, onWaiting, onNew }: EmptyMainP
       )}
       <span className="flex gap-2">
         {waiting > 0 && (
-          <button type="button" className="btn btn-main" onClick={onWaiting}>
+          <button type="button" className="btn border-waiting-mark! text-waiting! font-semibold" onClick={onWaiting}>
             {words.answerFirst}
             <kbd aria-hidden className="text-[11.5px] max-md:hidden">
               g w
