@@ -123,6 +123,14 @@ describe('the conversation', () => {
     await page.getByText('run 1').waitFor();
     session.chunk('r1', 'live', 'Streaming **bo');
     await page.getByText(/Streaming/).waitFor();
+    // The end stays in view while it grows, and nobody is told of something new below.
+    const log = page.getByRole('log');
+    const below = () => log.evaluate((element) => element.scrollHeight - element.scrollTop - element.clientHeight);
+    for (let i = 0; i < 60; i += 1) session.chunk('r1', 'long', `Line ${i} of a long answer.\n\n`);
+    await page.getByText('Line 59 of a long answer.').waitFor();
+    await expect.poll(below).toBeLessThan(3);
+    expect(await page.getByRole('button', { name: 'New below' }).count()).toBe(0);
+    await session.play(says('r1', 'long', 'A long answer.'));
     session.chunk('r1', 'live', 'ld** words');
     await page
       .locator('[data-live] strong', { hasText: 'bold' })

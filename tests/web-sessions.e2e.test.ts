@@ -90,11 +90,20 @@ describe('the session list', () => {
   });
 
   it('starts sessions, offers what was used before, renames, deletes with undo', async () => {
+    for (const path of ['/home/dev/src/shop', '/home/dev/src/blog']) {
+      await pages.stage.session({ title: path, prompt: 'x', workspace: { kind: 'path', path } });
+    }
     const page = await pages.open('/');
     await page.getByRole('button', { name: 'New session' }).first().waitFor();
     await page.keyboard.press('n');
     const dialog = page.getByRole('dialog', { name: 'New session' });
     await dialog.waitFor();
+    // The folder used last is there, those before are offered.
+    const folder = dialog.getByRole('textbox', { name: 'Folder path' });
+    expect(await folder.inputValue()).toBe('/home/dev/src/blog');
+    await dialog.getByRole('list', { name: 'Recent' }).getByRole('button', { name: '/home/dev/src/shop' }).click();
+    expect(await folder.inputValue()).toBe('/home/dev/src/shop');
+    await dialog.getByRole('textbox', { name: 'What should be done?' }).focus();
     await page.keyboard.type('Tidy the build scripts');
     await dialog.getByRole('radio', { name: 'Empty' }).check();
     await dialog.getByRole('button', { name: 'Start' }).click();
@@ -253,6 +262,29 @@ describe('the page', () => {
     await page.keyboard.press('?');
     await page.getByRole('dialog').waitFor();
     expect(await page.evaluate(() => document.getAnimations().length)).toBe(0);
+  });
+
+  it('wears the theme that was chosen, also after a reload', async () => {
+    const page = await pages.open('/', { colorScheme: 'light' });
+    const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const light = await background();
+    await page.getByRole('combobox', { name: 'Theme' }).selectOption({ label: 'Dark' });
+    await expect.poll(background).not.toBe(light);
+    const dark = await background();
+    await page.reload();
+    await expect.poll(background).toBe(dark);
+    await page.getByRole('combobox', { name: 'Theme' }).selectOption({ label: 'System' });
+    await expect.poll(background).toBe(light);
+  });
+
+  it('says on its first page what waits, and leads there', async () => {
+    const session = await waiting('Waits longest');
+    const page = await pages.open('/');
+    await page.getByText(/^\d+ sessions? waits? for you$/).waitFor();
+    await page.getByRole('button', { name: 'Go to the first' }).click();
+    await page.waitForURL(/\/sessions\/.*#question$/);
+    await page.getByRole('region', { name: /^Question:/ }).waitFor();
+    expect(await pages.stage.desk.getSession(session.id)).toBeDefined();
   });
 
   it('can be installed', async () => {
