@@ -204,11 +204,14 @@ function toHostDesk(deps: {
   };
 }
 
-/** A database that does not answer soon is not ready. */
+/** A database that does not answer soon, or takes no writes (a standby), is not ready. */
 async function isReady(db: Db): Promise<boolean> {
-  const asked = sql`select 1 from engram_schema limit 1`.execute(db).then(
-    () => true,
-    () => false,
-  );
+  const asked = sql`select 1 from engram_schema
+    where not pg_is_in_recovery() and current_setting('transaction_read_only') = 'off' limit 1`
+    .execute(db)
+    .then(
+      ({ rows }) => rows.length > 0,
+      () => false,
+    );
   return Promise.race([asked, delay(READY_TIMEOUT_MS, false, { ref: false })]);
 }

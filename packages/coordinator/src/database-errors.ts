@@ -28,6 +28,7 @@ export function isTransient(error: unknown): boolean {
 export function toCoordinatorError(error: unknown): CoordinatorError {
   if (error instanceof CoordinatorError) return error;
   const code = errorCode(error);
-  const text = code === '53100' ? 'the disk of the database is full' : 'the database did not do what was asked';
+  if (code === '53100') return new CoordinatorError('disk_full', 'the disk of the database is full', { cause: error });
+  const text = 'the database did not do what was asked';
   return new CoordinatorError('unavailable', `${text}${code === undefined ? '' : ` (${code})`}`, { cause: error });
 }

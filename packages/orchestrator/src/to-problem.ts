@@ -39,7 +39,10 @@ export function toProblem(error: unknown): Problem {
   }
   if (isUnavailable(error)) {
     return new Problem('unavailable', {
-      detail: 'The database cannot be reached. Try again in a moment.',
+      detail:
+        error instanceof CoordinatorError && error.code === 'disk_full'
+          ? 'The disk of the database is full. Nothing was stored; try again when there is room.'
+          : 'The database cannot be reached. Try again in a moment.',
       cause: error,
     });
   }
