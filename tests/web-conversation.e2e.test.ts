@@ -65,7 +65,11 @@ describe('the conversation', () => {
     await page.locator('[data-found]').getByText('Step 1234 is done').waitFor();
     // The words themselves are marked, across what Markdown made of them.
     const marked = () =>
-      page.evaluate(() => [...(CSS.highlights.get('engram-found') ?? [])].map((range) => String(range)));
+      page.evaluate(() =>
+        [...(CSS.highlights.get('engram-found') ?? [])].map((range) =>
+          range instanceof Range ? range.toString() : 'not a range',
+        ),
+      );
     await expect.poll(marked).toEqual(['Step 1234 is']);
     // What arrives below moves nobody who reads above.
     await session.play(says('r1', 'late', 'Something new.'));
