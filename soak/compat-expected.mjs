@@ -31,6 +31,7 @@ const PROBES = {
   'two-questions': always,
   'held-resume': always,
   'hooks-stay-on': always,
+  'echo-names-the-turn': always,
   'question-tool': from('2.1.187'),
 };
 

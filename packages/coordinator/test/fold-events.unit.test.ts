@@ -82,7 +82,7 @@ const table: Record<StoredQuestionState | 'never asked', Record<Input, Expected>
   },
   dismissed: {
     user_question: [[]],
-    question_answered: [['question_answered'], 'dismissed'],
+    question_answered: [['notice'], 'dismissed'],
     question_dismissed: [[], 'dismissed'],
     given_up: [['notice']],
     answer_failed: [[]],
@@ -106,6 +106,23 @@ describe('a question', () => {
       });
     }
   }
+});
+
+describe('a run', () => {
+  const ends = [
+    { type: 'run_interrupted', run_id: 'r' },
+    { type: 'run_completed', run_id: 'r', ok: false },
+    { type: 'run_completed', run_id: 'r', ok: true },
+  ] as const;
+  const kinds = (openRun: string | null) =>
+    ends.map((event) =>
+      foldEvents({ ...facts, openRun }, [], [{ from: 'harness', seq: 6, event }]).rows.map((row) => row.kind),
+    );
+
+  it('ends once in the log: one that failed with its session is not told as failed again', () => {
+    expect(kinds('r')).toEqual([['run_interrupted'], ['run_completed'], ['run_completed']]);
+    expect(kinds(null)).toEqual([[], [], ['run_completed']]);
+  });
 });
 
 describe('commands', () => {

@@ -199,6 +199,28 @@ describe('hosts that go away', () => {
     expect(await second.claimSessions('h1', 9)).toMatchObject([{ session: { id: session.id }, epoch: 2 }]);
   });
 
+  it('ends the open run of a session that fails, and hears of that end once', async () => {
+    await fresh();
+    const session = await makeSession(coordinator, { prompt: 'x' });
+    const held = await claimOne(coordinator, session.id);
+    const run = { type: 'run_started', run_id: 'r' } as const;
+    await coordinator.appendEvents(session.id, held.epoch, [{ seq: 1, event: run }]);
+    await coordinator.interrupt(session.id, ada);
+    await coordinator.releaseLease(session.id, held.epoch, 'failed');
+    expect(await coordinator.getSession(session.id)).toMatchObject({ status: 'failed', running: false });
+    await coordinator.wake(session.id);
+    const again = await claimOne(coordinator, session.id);
+    const facts = await coordinator.attachFacts(session.id, again.epoch);
+    expect('commands' in facts && facts.commands.map((one) => one.command.type)).toEqual(['prompt']);
+    const failed = { type: 'run_completed', run_id: 'r', ok: false } as const;
+    await coordinator.appendEvents(session.id, again.epoch, [{ seq: 2, event: failed }]);
+    const { events } = await coordinator.readEvents(session.id, 0, 100);
+    expect(events.map((stored) => stored.event.type).filter((type) => type.startsWith('run_'))).toEqual([
+      'run_started',
+      'run_interrupted',
+    ]);
+  });
+
   it('tries a failed session again only when something new asks', async () => {
     await fresh();
     const session = await makeSession(coordinator, { prompt: 'x' });

@@ -40,20 +40,22 @@ export function messageStarted(draft: SessionDraft, messageId: string) {
     draft.useQuestion(stepQuestion(question, { type: 'narrated' }));
   }
   draft.set({ gate: gateMessageStarted(gate, messageId) });
-  draft.turnBegan();
+  draft.turnGoesOn('turn_began');
   if (isNew) draft.awaitLine();
 }
 
 /** The agent begins a turn with this line of ours. */
 export function lineTaken(draft: SessionDraft, uuid: string) {
   const { turn } = draft.state.runs;
-  if (turn.status !== 'sent' || turn.line.type !== 'verdict' || lineUuid(turn.line) !== uuid) return;
-  draft.push({ type: 'clear_timer', name: 'hook_silent' });
-  draft.useRuns(stepRun(draft.state.runs, { type: 'turn_began', runId: draft.runId }));
+  const line = turn.status === 'sent' ? turn.line : turn.status === 'running' ? turn.behind : undefined;
+  if (!line || lineUuid(line) !== uuid) return;
+  if (line.type === 'verdict') draft.push({ type: 'clear_timer', name: 'hook_silent' });
+  draft.useRuns(stepRun(draft.state.runs, { type: 'line_taken', runId: draft.runId }));
 }
 
 export function callSeen(draft: SessionDraft, messageId: string, toolCallId: string, order: CallOrder) {
-  draft.turnBegan();
+  // Streamed calls come before the echo on some versions.
+  draft.turnGoesOn('turn_began');
   draft.set({ gate: gateCallSeen(draft.state.gate, messageId, toolCallId, order) });
   tryGate(draft);
 }
@@ -142,7 +144,7 @@ export function turnResult(draft: SessionDraft, result: TurnResult) {
   if (turn.status !== 'running') {
     // The CLI reports on a transcript it mended before it reads our line.
     if (result.empty) return;
-    draft.turnBegan();
+    draft.turnGoesOn('turn_shown');
     // A turn of its own that a resumed agent made before it read the verdict's line.
     if (draft.state.runs.turn.status === 'sent') return draft.awaitLine();
   }
@@ -196,10 +198,12 @@ export function agentExited(draft: SessionDraft, reason: string) {
   draft.set({ agent: 'absent', gate: CLOSED_GATE });
   for (const name of ['hook_silent', 'hold', 'interrupt', 'gate', 'blocked'] as const)
     draft.push({ type: 'clear_timer', name });
-  const inDoubt = draft.state.question.status === 'deferring';
+  draft.dropTold();
+  const { status } = draft.state.question;
   draft.useQuestion(stepQuestion(draft.state.question, { type: 'agent_exited' }));
-  // Whether the run ended with a question is seen in the transcript first.
-  if (!inDoubt) draft.useRuns(stepRun(draft.state.runs, { type: 'agent_exited', reason }));
+  // Whether the run ended with a question, or before the answer was kept, is seen in the transcript first.
+  if (status !== 'deferring' && status !== 'told')
+    draft.useRuns(stepRun(draft.state.runs, { type: 'agent_exited', reason }));
 }
 
 export function deferredChecked(draft: SessionDraft, found: boolean) {

@@ -5,15 +5,15 @@
 //   none ─gate_opened→ deferring ─turn_deferred→ parking ─parked→ waiting ⇄ attending
 //                                                          │  verdict     │ verdict
 //                                    denial_owed ←interrupt┤              ▼
-//                                        └────verdict──────┴────────► answering ─delivered→ none
+//                                        └────verdict──────┴────────► answering ─delivered→ told ─heard→ none
+//                                                                         └─lost with its process──┘
 //
 // Nothing leaves `answering` but `delivered`: it is the proof, taken from the agent's stream, that
-// the verdict is in the conversation. A reply given to a hook is not that proof.
+// the verdict is in the conversation. A reply given to a hook is not that proof. A process killed
+// before the model went on may not have written it down: until then the verdict is only `told`.
 
 import { assertNever } from '@engram/harness-proto';
 import {
-  ATTEMPTS_BY_RESUME,
-  ATTEMPTS_IN_ALL,
   NO_QUESTION,
   type ParkedCall,
   type QuestionEffect,
@@ -26,6 +26,7 @@ import {
   toUserQuestion,
   type Verdict,
 } from './question-state.js';
+import { stepAnswering, stepTold } from './verdict-delivery.js';
 import { afterClosing, toClosing, toVerdict } from './verdict-of-input.js';
 
 const END_AGENT: QuestionEffect = { type: 'end_agent' };
@@ -63,6 +64,8 @@ export function stepQuestion(state: QuestionState, input: QuestionInput): Questi
       return stepDenialOwed(state, input);
     case 'answering':
       return stepAnswering(state, input);
+    case 'told':
+      return stepTold(state, input);
     default:
       return assertNever(state);
   }
@@ -250,46 +253,6 @@ function stepDenialOwed(state: In<'denial_owed'>, input: QuestionInput): Questio
   return reason === undefined || reason === 'withdrawn' ? stay(state) : stay({ ...state, reason });
 }
 
-function stepAnswering(state: In<'answering'>, input: QuestionInput): QuestionStep {
-  const { call, verdict } = state;
-  const delivered = (runId: string): QuestionStep => go(NO_QUESTION, { type: 'delivered', call, verdict, runId });
-  switch (input.type) {
-    case 'fired':
-      if (input.toolCallId !== call.toolCallId) return stay(state);
-      // Late, but alive: while the message is not on its way the hook may still carry the verdict.
-      if (state.route === 'message') {
-        const reason = 'The reply to this question follows in the next message of the user.';
-        return go(state, { type: 'reply', fire: input.fire, reply: { type: 'deny', reason } });
-      }
-      return go(state, { type: 'reply', fire: input.fire, reply: { type: 'verdict', call, verdict } });
-    case 'call_result':
-      if (input.toolCallId !== call.toolCallId || state.route === 'message') return stay(state);
-      return input.carries ? delivered(input.runId) : stay({ ...state, route: 'message' });
-    case 'message_taken':
-      return state.route === 'message' ? delivered(input.runId) : stay(state);
-    case 'narrated':
-    case 'resume_failed':
-      return stay({ ...state, route: 'message' });
-    case 'agent_exited': {
-      const attempts = state.attempts + 1;
-      const route: Route = attempts >= ATTEMPTS_BY_RESUME ? 'message' : state.route;
-      const next: In<'answering'> = { ...state, attempts, route };
-      const gaveUp: QuestionEffect[] = attempts === ATTEMPTS_IN_ALL ? [{ type: 'give_up', call }] : [];
-      // By message the line's own trace is looked for: see run-core.
-      if (state.route === 'message') return go(next, ...gaveUp);
-      return go({ ...next, inDoubt: true }, { type: 'check_answer', call, verdict }, ...gaveUp);
-    }
-    case 'answer_checked':
-      if (!state.inDoubt) return stay(state);
-      return input.carries ? delivered(input.runId) : stay({ ...state, inDoubt: false });
-    case 'answer':
-      // Redelivered: a new chance after we gave up, never a second answer.
-      return input.toolCallId === call.toolCallId ? stay({ ...state, attempts: 0 }) : stay(state);
-    default:
-      return stay(state);
-  }
-}
-
 /** After a crash: the agent process is gone, what was decided stays. */
 export function recoverQuestion(state: QuestionState): QuestionStep {
   switch (state.status) {
@@ -302,6 +265,8 @@ export function recoverQuestion(state: QuestionState): QuestionStep {
       if (state.route === 'message') return stay(state);
       return go({ ...state, inDoubt: true }, { type: 'check_answer', call, verdict });
     }
+    case 'told':
+      return go(state, { type: 'check_answer', call: state.call, verdict: state.verdict });
     case 'held':
       return endHeld(state);
     case 'deferring':

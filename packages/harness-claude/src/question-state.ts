@@ -60,7 +60,24 @@ export type QuestionState =
       readonly attempts: number;
       /** A process ended: its transcript may hold the proof that its stream did not bring. */
       readonly inDoubt: boolean;
+      /** It was delivered once, and the process was lost with it: the log has it, in this open run. */
+      readonly again?: OpenRun;
+    }
+  /** The stream showed the verdict as the call's result; the model has not said a word since. */
+  | {
+      readonly status: 'told';
+      readonly call: ParkedCall;
+      readonly verdict: Verdict;
+      readonly runId: string;
+      readonly attempts: number;
     };
+
+/** A run that the log has as open while no process works on it. */
+export interface OpenRun {
+  readonly runId: string;
+  /** The user wants it to stop. */
+  readonly interrupted: boolean;
+}
 
 export type QuestionStatus = QuestionState['status'];
 
@@ -83,6 +100,8 @@ export type QuestionInput =
   | { readonly type: 'fire_lost'; readonly fireId: string }
   /** `carries`: the result holds what we owed, not an error or a stand-in of the agent's own. */
   | { readonly type: 'call_result'; readonly toolCallId: string; readonly carries: boolean; readonly runId: string }
+  /** The model began to speak: what was told before is in its conversation. */
+  | { readonly type: 'heard' }
   /** The agent took the message that carries the verdict. */
   | { readonly type: 'message_taken'; readonly runId: string }
   | { readonly type: 'resume_failed' }
@@ -93,6 +112,8 @@ export type QuestionInput =
   | { readonly type: 'dismiss'; readonly toolCallId: string; readonly reason: string }
   | { readonly type: 'prompt'; readonly promptId: string; readonly text: string }
   | { readonly type: 'interrupt' }
+  /** Nothing is started any more: what was delivered once is not delivered again now. */
+  | { readonly type: 'set_aside' }
   | { readonly type: 'attend'; readonly toolCallId: string; readonly holdMs: number }
   | { readonly type: 'hold_ended' }
   | { readonly type: 'closed_elsewhere'; readonly toolCallId: string }
@@ -116,13 +137,19 @@ export type QuestionEffect =
   /** The process is gone: does the transcript hold the verdict? Reports `answer_checked`. */
   | { readonly type: 'check_answer'; readonly call: ParkedCall; readonly verdict: Verdict }
   /** The verdict is in the conversation: a run is open that belongs to `promptId` when there is one. */
-  | { readonly type: 'delivered'; readonly call: ParkedCall; readonly verdict: Verdict; readonly runId: string }
+  | {
+      readonly type: 'delivered';
+      readonly call: ParkedCall;
+      readonly verdict: Verdict;
+      readonly runId: string;
+      readonly again?: OpenRun;
+    }
   /** The same within the run that asked. */
   | { readonly type: 'settled_in_run'; readonly call: ParkedCall; readonly verdict: Verdict }
   /** Another hook's decision beat our defer: the user was not asked. */
   | { readonly type: 'overruled'; readonly call: ParkedCall }
   | { readonly type: 'start_hold'; readonly holdMs: number }
-  | { readonly type: 'give_up'; readonly call: ParkedCall };
+  | { readonly type: 'give_up'; readonly call: ParkedCall; readonly again?: OpenRun };
 
 export interface QuestionStep {
   readonly state: QuestionState;
@@ -160,6 +187,7 @@ export function openCall(state: QuestionState): ParkedCall | undefined {
     case 'deferring':
     case 'denial_owed':
     case 'answering':
+    case 'told':
       return undefined;
     default:
       return assertNever(state);

@@ -1,10 +1,11 @@
 // Prompts and runs: what waits, what was handed to the agent, what the agent works on. Pure.
 //
-//   none ─send→ sent ─turn_began→ running ─turn_over→ none
+//   none ─send→ sent ─line_taken→ running ─turn_over→ none
 //                └─agent_exited→ checking ─line_checked→ none
 //
 // At most one line is with the agent. A prompt counts as taken when the stream shows its turn, not
-// when the line was written; after a crash the transcript tells whether the agent ever saw it.
+// when the line was written, and not by a turn of the agent's own: see turn-owner. After a crash the
+// transcript tells whether the agent ever saw it.
 
 import { assertNever, type HarnessEvent } from '@engram/harness-proto';
 import { summarizePrompt } from './prompt-line.js';
@@ -14,35 +15,15 @@ import {
   type Line,
   type LineTrace,
   PROMPT_ATTEMPTS,
-  type QueuedPrompt,
   type RunEffect,
   type RunInput,
   type RunState,
   type RunStep,
-  STARTED_KEPT,
   type Turn,
-  type TurnOutcome,
 } from './run-state.js';
+import { begin, emit, lineTaken, remember, toRunEnd, turnBegan, turnOver, turnShown } from './turn-owner.js';
 
 const NONE: Turn = { status: 'none' };
-const emit = (event: HarnessEvent): RunEffect => ({ type: 'emit', event });
-
-function begin(state: RunState, runId: string, prompt: QueuedPrompt | undefined, interrupting: boolean): RunStep {
-  const started: HarnessEvent = {
-    type: 'run_started',
-    run_id: runId,
-    ...(prompt ? { prompt_summary: summarizePrompt(prompt.text), prompt_id: prompt.promptId } : {}),
-  };
-  const turn: Turn = { status: 'running', runId, ...(prompt ? { promptId: prompt.promptId } : {}), interrupting };
-  return {
-    state: prompt ? remember({ ...state, turn }, prompt.promptId, runId) : { ...state, turn },
-    effects: [emit(started), ...(interrupting ? [{ type: 'send_interrupt' } as const] : [])],
-  };
-}
-
-function remember(state: RunState, promptId: string, runId: string): RunState {
-  return { ...state, started: [...state.started, { promptId, runId }].slice(-STARTED_KEPT) };
-}
 
 export function stepRun(state: RunState, input: RunInput): RunStep {
   const { turn } = state;
@@ -109,8 +90,20 @@ export function stepRun(state: RunState, input: RunInput): RunStep {
         effects: [{ type: 'write_line', line }],
       };
     }
+    case 'run_suspended': {
+      if (turn.status !== 'running') return stay;
+      const message = 'The agent ended before it kept the reply to its question. It is told once more.';
+      return {
+        state: { ...state, turn: NONE },
+        effects: [emit({ type: 'notice', level: 'info', code: 'answer_repeated', message, run_id: turn.runId })],
+      };
+    }
     case 'turn_began':
-      return began(state, input.runId);
+      return turnBegan(state, input.runId);
+    case 'line_taken':
+      return lineTaken(state, input.runId);
+    case 'turn_shown':
+      return turnShown(state, input.runId);
     case 'open_run': {
       const next: Turn = {
         status: 'running',
@@ -122,8 +115,7 @@ export function stepRun(state: RunState, input: RunInput): RunStep {
       return { state: input.promptId ? remember(opened, input.promptId, input.runId) : opened, effects: [] };
     }
     case 'turn_over':
-      if (turn.status !== 'running') return stay;
-      return { state: { ...state, turn: NONE }, effects: [emit(toRunEnd(turn.runId, input.outcome))] };
+      return turn.status === 'running' ? turnOver(state, turn, input.outcome) : stay;
     case 'take_back':
       if (turn.status !== 'sent') return stay;
       return { state: putBack(state, turn.line), effects: [] };
@@ -135,48 +127,25 @@ export function stepRun(state: RunState, input: RunInput): RunStep {
       if (turn.status === 'running' && !turn.interrupting) {
         return { state: { ...state, turn: { ...turn, interrupting: true } }, effects: [{ type: 'send_interrupt' }] };
       }
-      if (turn.status === 'sent') return { state: { ...state, turn: { ...turn, interruptWanted: true } }, effects: [] };
-      return stay;
-    case 'interrupt_overdue':
-      return turn.status === 'running' && turn.interrupting ? { state, effects: [{ type: 'kill_agent' }] } : stay;
+      return turn.status === 'sent' ? interruptSent(state, turn) : stay;
+    case 'interrupt_overdue': {
+      const waits = turn.status === 'running' ? turn.interrupting : turn.status === 'sent' && turn.opening?.interrupted;
+      return waits ? { state, effects: [{ type: 'kill_agent' }] } : stay;
+    }
     default:
       return assertNever(input);
   }
 }
 
-function toRunEnd(runId: string, outcome: TurnOutcome): HarnessEvent {
-  if (outcome === 'interrupted') return { type: 'run_interrupted', run_id: runId };
-  return { type: 'run_completed', run_id: runId, ok: outcome === 'ok' };
-}
-
-function began(state: RunState, runId: string): RunStep {
-  const { turn } = state;
-  switch (turn.status) {
-    case 'running':
-      return { state, effects: [] };
-    // The agent works on its own: a background task of it ended.
-    case 'none':
-    case 'checking':
-      return begin(state, runId, undefined, false);
-    case 'sent':
-      if (turn.line.type === 'continuation') return goOn(state, turn.line.run, turn.interruptWanted);
-      if (turn.line.type === 'prompt') return begin(state, runId, turn.line.prompt, turn.interruptWanted);
-      return {
-        state: { ...state, turn: { status: 'running', runId, interrupting: turn.interruptWanted } },
-        effects: [
-          { type: 'verdict_taken', runId },
-          ...(turn.interruptWanted ? [{ type: 'send_interrupt' } as const] : []),
-        ],
-      };
-    default:
-      return assertNever(turn);
-  }
-}
-
-function goOn(state: RunState, run: CutRun, interrupting: boolean): RunStep {
-  const { runId, promptId } = run;
-  const turn: Turn = { status: 'running', runId, ...(promptId === undefined ? {} : { promptId }), interrupting };
-  return { state: { ...state, turn }, effects: interrupting ? [{ type: 'send_interrupt' }] : [] };
+/** A turn that has begun is stopped at once, whoever's it is. */
+function interruptSent(state: RunState, turn: Extract<Turn, { status: 'sent' }>): RunStep {
+  const { opening } = turn;
+  const wanted: Turn = { ...turn, interruptWanted: true };
+  if (!opening || opening.interrupted) return { state: { ...state, turn: wanted }, effects: [] };
+  return {
+    state: { ...state, turn: { ...wanted, opening: { ...opening, interrupted: true } } },
+    effects: [{ type: 'send_interrupt' }],
+  };
 }
 
 function continued(runId?: string): RunEffect {
@@ -203,21 +172,25 @@ function exited(state: RunState, reason: string): RunStep {
     case 'checking':
       return { state, effects: [] };
     case 'sent':
-      return {
-        state: { ...state, turn: { ...turn, status: 'checking' } },
-        effects: [{ type: 'check_line', line: turn.line }],
-      };
-    case 'running':
-      return {
-        state: { ...state, turn: NONE },
-        effects: [
-          emit({ type: 'notice', level: 'error', code: 'agent_exited', message: reason, run_id: turn.runId }),
-          emit(toRunEnd(turn.runId, turn.interrupting ? 'interrupted' : 'failed')),
-        ],
-      };
+      return check(state, turn.line, turn.interruptWanted, []);
+    case 'running': {
+      const { behind, runId, interrupting } = turn;
+      const ended = [
+        emit({ type: 'notice', level: 'error', code: 'agent_exited', message: reason, run_id: runId }),
+        emit(toRunEnd(runId, interrupting ? 'interrupted' : 'failed')),
+      ];
+      if (!behind) return { state: { ...state, turn: NONE }, effects: ended };
+      return check(state, behind, false, behind.type === 'continuation' ? [] : ended);
+    }
     default:
       return assertNever(turn);
   }
+}
+
+/** Whether the agent ever saw the line is in its conversation. */
+function check(state: RunState, line: Line, interruptWanted: boolean, effects: readonly RunEffect[]): RunStep {
+  const turn: Turn = { status: 'checking', line, interruptWanted };
+  return { state: { ...state, turn }, effects: [...effects, { type: 'check_line', line }] };
 }
 
 function checked(state: RunState, line: Line, trace: LineTrace, runId: string): RunStep {
@@ -247,11 +220,11 @@ function checked(state: RunState, line: Line, trace: LineTrace, runId: string): 
   }
   const prompt = { ...line.prompt, attempts: line.prompt.attempts + 1 };
   if (trace === 'finished') {
-    const { state: opened, effects } = begin({ ...state, turn: NONE }, runId, prompt, false);
+    const { state: opened, effects } = begin({ ...state, turn: NONE }, runId, prompt);
     return { state: { ...opened, turn: NONE }, effects: [...effects, emit(toRunEnd(runId, 'ok'))] };
   }
   if (prompt.attempts >= PROMPT_ATTEMPTS) {
-    const { state: opened, effects } = begin({ ...state, turn: NONE }, runId, prompt, false);
+    const { state: opened, effects } = begin({ ...state, turn: NONE }, runId, prompt);
     const message = `The agent ended ${PROMPT_ATTEMPTS} times before it took this prompt.`;
     return {
       state: { ...opened, turn: NONE },

@@ -27,9 +27,22 @@ export interface CutRun {
 
 export type Turn =
   | { readonly status: 'none' }
-  | { readonly status: 'sent'; readonly line: Line; readonly interruptWanted: boolean }
+  | {
+      readonly status: 'sent';
+      readonly line: Line;
+      readonly interruptWanted: boolean;
+      /** A turn has begun, and nothing says yet whether it is the line's or one of the agent's own. */
+      readonly opening?: { readonly runId: string; readonly interrupted: boolean };
+    }
   | { readonly status: 'checking'; readonly line: Line; readonly interruptWanted: boolean }
-  | { readonly status: 'running'; readonly runId: string; readonly promptId?: string; readonly interrupting: boolean };
+  | {
+      readonly status: 'running';
+      readonly runId: string;
+      readonly promptId?: string;
+      readonly interrupting: boolean;
+      /** The agent made this turn by itself; our line waits behind it. */
+      readonly behind?: Line;
+    };
 
 export interface StartedPrompt {
   readonly promptId: string;
@@ -57,8 +70,15 @@ export type RunInput =
   | { readonly type: 'send_continuation' }
   /** The run is open in the log, its process gone. */
   | { readonly type: 'run_cut' }
+  /** The same, but the next process takes it up by itself: it gets its answer once more. */
+  | { readonly type: 'run_suspended' }
   | { readonly type: 'send_verdict'; readonly toolCallId: string }
+  /** A message of the model's begins. */
   | { readonly type: 'turn_began'; readonly runId: string }
+  /** The agent's echo of the line that is with it: what follows is the line's turn. */
+  | { readonly type: 'line_taken'; readonly runId: string }
+  /** A whole block, or the end of a turn, without that echo before it: the turn is the agent's own. */
+  | { readonly type: 'turn_shown'; readonly runId: string }
   /** The verdict reached the agent without a line: its run is open. */
   | { readonly type: 'open_run'; readonly runId: string; readonly promptId?: string }
   | { readonly type: 'turn_over'; readonly outcome: TurnOutcome }
@@ -92,17 +112,21 @@ export function isPromptKnown(state: RunState, promptId: string): boolean {
   return state.queue.some((prompt) => prompt.promptId === promptId) || currentPromptId(state.turn) === promptId;
 }
 
-export function currentPromptId(turn: Turn): string | undefined {
+function currentPromptId(turn: Turn): string | undefined {
   switch (turn.status) {
     case 'none':
       return undefined;
     case 'running':
-      return turn.promptId;
+      return turn.promptId ?? (turn.behind && promptIdOf(turn.behind));
     case 'sent':
     case 'checking':
-      if (turn.line.type === 'continuation') return turn.line.run.promptId;
-      return turn.line.type === 'prompt' ? turn.line.prompt.promptId : undefined;
+      return promptIdOf(turn.line);
     default:
       return assertNever(turn);
   }
+}
+
+function promptIdOf(line: Line): string | undefined {
+  if (line.type === 'continuation') return line.run.promptId;
+  return line.type === 'prompt' ? line.prompt.promptId : undefined;
 }

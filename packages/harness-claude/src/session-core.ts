@@ -187,7 +187,9 @@ export function recover(saved: SessionState, runId: string): SessionStep {
     { ...saved, agent: 'absent', gate: CLOSED_GATE, paused: false, settled: false, idle: false },
     runId,
   );
-  const inDoubt = saved.question.status === 'deferring';
+  draft.dropTold();
+  const { status } = draft.state.question;
+  const inDoubt = status === 'deferring' || status === 'told';
   draft.useRuns(recoverRuns(draft.state.runs, inDoubt));
   draft.useQuestion(recoverQuestion(draft.state.question));
   draft.finish();
@@ -207,7 +209,7 @@ function apply(draft: SessionDraft, input: SessionInput) {
     case 'message_started':
       return messageStarted(draft, input.messageId);
     case 'message_seen':
-      return draft.turnBegan();
+      return draft.turnGoesOn('turn_shown');
     case 'line_taken':
       return lineTaken(draft, input.uuid);
     case 'message_stopped':

@@ -6,11 +6,12 @@ import { CLOSED_GATE, gateUnreplied } from './defer-gate.js';
 import { PERMISSION_POLICY } from './permission-policy.js';
 import { summarizePrompt } from './prompt-line.js';
 import { stepQuestion } from './question-core.js';
-import type { ParkedCall, QuestionStep, Route, Verdict } from './question-state.js';
+import type { OpenRun, ParkedCall, QuestionStep, Route, Verdict } from './question-state.js';
 import { stepRun } from './run-core.js';
 import type { LineTrace, RunStep, TurnOutcome } from './run-state.js';
 import type { SessionEffect, SessionState, SessionStep } from './session-core.js';
 import { finishSession } from './session-pump.js';
+import { toRunEnd } from './turn-owner.js';
 
 const CONSUMED_KEPT = 50;
 /** An agent that says nothing for so long has not taken our line. */
@@ -87,6 +88,7 @@ export class SessionDraft {
             effect.verdict,
             effect.runId,
             before.status === 'answering' ? before.route : 'resume',
+            effect.again,
           );
           break;
         case 'settled_in_run':
@@ -104,6 +106,7 @@ export class SessionDraft {
             'The reply to this question did not reach the agent.',
             effect.call.toolCallId,
           );
+          if (effect.again) this.endOpenRun(effect.again);
           break;
         default:
           assertNever(effect);
@@ -139,24 +142,59 @@ export class SessionDraft {
 
   /** The open run's process is gone: its transcript says how far it came. */
   settleRun(trace: LineTrace) {
-    if (trace === 'finished') this.turnOver('ok');
-    else this.useRuns(stepRun(this.state.runs, { type: 'run_cut' }));
+    const { turn } = this.state.runs;
+    if (trace === 'finished') return this.turnOver('ok');
+    if (turn.status === 'running' && turn.interrupting) {
+      this.push({ type: 'clear_timer', name: 'interrupt' });
+      return this.turnOver('interrupted');
+    }
+    this.useRuns(stepRun(this.state.runs, { type: 'run_cut' }));
   }
 
   answerChecked(trace: LineTrace, carries: boolean) {
     const before = this.state.question;
-    if (before.status !== 'answering') return;
+    if (before.status !== 'answering' && before.status !== 'told') return;
     this.useQuestion(stepQuestion(before, { type: 'answer_checked', carries, runId: this.runId }));
-    if (this.state.question.status === 'none') this.settleRun(trace);
+    if (this.state.question.status === 'none') return this.settleRun(trace);
+    if (before.status === 'told') this.useRuns(stepRun(this.state.runs, { type: 'run_suspended' }));
   }
 
-  turnBegan() {
-    const { question, runs } = this.state;
+  /** `turn_shown`: by more than its first words. */
+  turnGoesOn(type: 'turn_began' | 'turn_shown') {
     // What the model says past its parked question opens no run.
-    if (question.status === 'parking') return;
-    // A resumed agent may first make a turn of its own: the line's echo says when it is the verdict's.
-    if (runs.turn.status === 'sent' && runs.turn.line.type === 'verdict') return;
-    this.useRuns(stepRun(this.state.runs, { type: 'turn_began', runId: this.runId }));
+    if (this.state.question.status === 'parking') return;
+    this.useQuestion(stepQuestion(this.state.question, { type: 'heard' }));
+    this.useRuns(stepRun(this.state.runs, { type, runId: this.runId }));
+  }
+
+  /** A run that is to stop is not taken up again, even if its answer may not be kept. */
+  dropTold() {
+    const { question, runs, paused } = this.state;
+    const stops = paused || (runs.turn.status === 'running' && runs.turn.interrupting);
+    if (question.status === 'told' && stops) this.useQuestion(stepQuestion(question, { type: 'turn_ended' }));
+  }
+
+  /** Nothing is started any more: a run that would go on in a new process is over. True when there was one. */
+  endSuspended(): boolean {
+    const { question, runs } = this.state;
+    if (runs.cut) {
+      const { cut, ...rest } = runs;
+      this.set({ runs: rest });
+      const message = 'The agent was cut off while it worked, and the session was put to rest.';
+      this.emit({ type: 'notice', level: 'error', code: 'agent_exited', message, run_id: cut.runId });
+      this.emit({ type: 'run_completed', run_id: cut.runId, ok: false });
+      return true;
+    }
+    if (question.status !== 'answering' || !question.again || question.inDoubt) return false;
+    this.useQuestion(stepQuestion(question, { type: 'set_aside' }));
+    return true;
+  }
+
+  private endOpenRun({ runId, interrupted }: OpenRun) {
+    const { turn } = this.state.runs;
+    const outcome = interrupted ? 'interrupted' : 'failed';
+    if (turn.status === 'running' && turn.runId === runId) this.turnOver(outcome);
+    else this.emit(toRunEnd(runId, outcome));
   }
 
   /** The watchdog of a verdict's line that is not taken yet starts anew. */
@@ -198,20 +236,23 @@ export class SessionDraft {
 
   // ---- what is told -----------------------------------------------------------------------
 
-  private delivered(call: ParkedCall, verdict: Verdict, runId: string, route: Route) {
+  private delivered(call: ParkedCall, verdict: Verdict, runId: string, route: Route, again: OpenRun | undefined) {
     const promptId = 'promptId' in verdict ? verdict.promptId : undefined;
-    const summary = 'text' in verdict ? summarizePrompt(verdict.text) : undefined;
-    this.emit({
-      type: 'run_started',
-      run_id: runId,
-      ...(summary === undefined ? {} : { prompt_summary: summary }),
-      ...(promptId === undefined ? {} : { prompt_id: promptId }),
-    });
-    this.consume(call, toProof(call, verdict, runId), route === 'resume' ? verdict : undefined);
+    if (!again) {
+      const summary = 'text' in verdict ? summarizePrompt(verdict.text) : undefined;
+      this.emit({
+        type: 'run_started',
+        run_id: runId,
+        ...(summary === undefined ? {} : { prompt_summary: summary }),
+        ...(promptId === undefined ? {} : { prompt_id: promptId }),
+      });
+      this.consume(call, toProof(call, verdict, runId), route === 'resume' ? verdict : undefined);
+    }
     this.push({ type: 'clear_timer', name: 'hook_silent' });
     this.push({ type: 'clear_timer', name: 'hold' });
     const opened = { type: 'open_run', runId, ...(promptId === undefined ? {} : { promptId }) } as const;
     this.useRuns(stepRun(this.state.runs, opened));
+    if (again?.interrupted) this.useRuns(stepRun(this.state.runs, { type: 'interrupt' }));
   }
 
   /** The call is over for good; its last event is kept for redeliveries. */

@@ -15,7 +15,8 @@ export function finishSession(draft: SessionDraft) {
 /** One thing that is due; false when nothing is. */
 function pumpOnce(draft: SessionDraft): boolean {
   const { question, runs, agent, paused } = draft.state;
-  if (agent === 'ending' || paused || runs.turn.status !== 'none') return false;
+  if (agent === 'ending' || runs.turn.status !== 'none') return false;
+  if (paused) return agent === 'absent' && draft.endSuspended();
   switch (question.status) {
     case 'answering': {
       if (question.attempts >= ATTEMPTS_IN_ALL || question.inDoubt) return false;
@@ -61,6 +62,7 @@ function pumpOnce(draft: SessionDraft): boolean {
     case 'deferring':
     case 'parking':
     case 'waiting':
+    case 'told':
       return false;
   }
 }
@@ -86,6 +88,7 @@ function isIdle({ question, runs, agent, settled, paused }: SessionState): boole
     case 'deferring':
     case 'parking':
     case 'attending':
+    case 'told':
       return false;
   }
 }

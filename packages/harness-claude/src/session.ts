@@ -295,9 +295,17 @@ class Session {
     const endsTurn = inputs.some((input) => input.type === 'turn_result' && !input.empty && !input.unknownSession);
     if (endsTurn && this.state.runs.turn.status === 'sent') this.dispatch({ type: 'message_seen' });
     // A result's usage and failure belong before the end of its run.
-    if (message.type === 'result') this.tell(this.teller.tell(message, this.runId()));
+    if (message.type === 'result') this.tellLine(message);
     for (const input of inputs) this.dispatch(input);
-    if (message.type !== 'result') this.tell(this.teller.tell(message, this.runId()));
+    if (message.type !== 'result') this.tellLine(message);
+  }
+
+  private tellLine(message: ClaudeMessage) {
+    const { turn } = this.state.runs;
+    if (turn.status !== 'sent' || !turn.opening) return this.tell(this.teller.tell(message, this.runId()));
+    // Whose turn it is, is not known yet: its words are shown as they come, and stored with its run.
+    const events = this.teller.tell(message, turn.opening.runId);
+    this.tell(events.filter((event) => !isStoredEvent(event)));
   }
 
   private onFire(request: HookRequest) {

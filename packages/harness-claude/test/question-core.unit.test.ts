@@ -42,6 +42,7 @@ const inputs = {
   result_carries: { type: 'call_result', toolCallId: 'q1', carries: true, runId: 'r2' },
   result_empty: { type: 'call_result', toolCallId: 'q1', carries: false, runId: 'r2' },
   result_other: { type: 'call_result', toolCallId: 'q9', carries: true, runId: 'r2' },
+  heard: { type: 'heard' },
   message_taken: { type: 'message_taken', runId: 'r2' },
   resume_failed: { type: 'resume_failed' },
   agent_exited: { type: 'agent_exited' },
@@ -53,6 +54,7 @@ const inputs = {
   dismiss_interrupted: { type: 'dismiss', toolCallId: 'q1', reason: 'interrupted' },
   prompt: { type: 'prompt', promptId: 'p1', text: 'words' },
   interrupt: { type: 'interrupt' },
+  set_aside: { type: 'set_aside' },
   attend: { type: 'attend', toolCallId: 'q1', holdMs: 1000 },
   attend_release: { type: 'attend', toolCallId: 'q1', holdMs: 0 },
   hold_ended: { type: 'hold_ended' },
@@ -61,7 +63,7 @@ const inputs = {
   adopted: { type: 'adopted', call: other },
 } as const satisfies Record<string, QuestionInput>;
 
-const states: Record<QuestionStatus, QuestionState> = {
+const states = {
   none: { status: 'none' },
   held: { status: 'held', call, fire },
   deferring: { status: 'deferring', call, poisoned: false },
@@ -70,7 +72,8 @@ const states: Record<QuestionStatus, QuestionState> = {
   attending: { status: 'attending', call, fire },
   denial_owed: { status: 'denial_owed', call, route: 'resume', reason: 'interrupted' },
   answering: { status: 'answering', call, verdict, route: 'resume', attempts: 0, inDoubt: false },
-};
+  told: { status: 'told', call, verdict, runId: 'r2', attempts: 0 },
+} as const satisfies Record<QuestionStatus, QuestionState>;
 
 const none: Cell = ['none'];
 const held: Cell = ['held'];
@@ -80,6 +83,7 @@ const waiting: Cell = ['waiting'];
 const attending: Cell = ['attending'];
 const owed: Cell = ['denial_owed'];
 const answering: Cell = ['answering'];
+const told: Cell = ['told'];
 
 const table: Record<QuestionStatus, Record<InputName, Cell>> = {
   none: {
@@ -98,6 +102,7 @@ const table: Record<QuestionStatus, Record<InputName, Cell>> = {
     result_carries: none,
     result_empty: none,
     result_other: none,
+    heard: none,
     message_taken: none,
     resume_failed: none,
     agent_exited: none,
@@ -109,6 +114,7 @@ const table: Record<QuestionStatus, Record<InputName, Cell>> = {
     dismiss_interrupted: none,
     prompt: none,
     interrupt: none,
+    set_aside: none,
     attend: none,
     attend_release: none,
     hold_ended: none,
@@ -132,6 +138,7 @@ const table: Record<QuestionStatus, Record<InputName, Cell>> = {
     result_carries: ['none', 'settled_in_run'],
     result_empty: ['none', 'settled_in_run'],
     result_other: held,
+    heard: held,
     message_taken: held,
     resume_failed: held,
     agent_exited: ['none', 'settled_in_run'],
@@ -143,6 +150,7 @@ const table: Record<QuestionStatus, Record<InputName, Cell>> = {
     dismiss_interrupted: ['held', 'reply:verdict'],
     prompt: held,
     interrupt: held,
+    set_aside: held,
     attend: held,
     attend_release: held,
     hold_ended: ['none', 'reply:deny', 'settled_in_run'],
@@ -166,6 +174,7 @@ const table: Record<QuestionStatus, Record<InputName, Cell>> = {
     result_carries: ['none', 'overruled'],
     result_empty: ['none', 'overruled'],
     result_other: deferring,
+    heard: deferring,
     message_taken: deferring,
     resume_failed: deferring,
     agent_exited: ['deferring', 'check_deferred'],
@@ -177,6 +186,7 @@ const table: Record<QuestionStatus, Record<InputName, Cell>> = {
     dismiss_interrupted: deferring,
     prompt: deferring,
     interrupt: deferring,
+    set_aside: deferring,
     attend: deferring,
     attend_release: deferring,
     hold_ended: deferring,
@@ -200,6 +210,7 @@ const table: Record<QuestionStatus, Record<InputName, Cell>> = {
     result_carries: parking,
     result_empty: parking,
     result_other: parking,
+    heard: parking,
     message_taken: parking,
     resume_failed: parking,
     agent_exited: ['parking', 'check_marker'],
@@ -211,6 +222,7 @@ const table: Record<QuestionStatus, Record<InputName, Cell>> = {
     dismiss_interrupted: parking,
     prompt: parking,
     interrupt: parking,
+    set_aside: parking,
     attend: parking,
     attend_release: parking,
     hold_ended: ['parking', 'end_agent'],
@@ -234,6 +246,7 @@ const table: Record<QuestionStatus, Record<InputName, Cell>> = {
     result_carries: waiting,
     result_empty: waiting,
     result_other: waiting,
+    heard: waiting,
     message_taken: waiting,
     resume_failed: waiting,
     agent_exited: waiting,
@@ -245,6 +258,7 @@ const table: Record<QuestionStatus, Record<InputName, Cell>> = {
     dismiss_interrupted: owed,
     prompt: answering,
     interrupt: owed,
+    set_aside: waiting,
     attend: ['attending', 'start_hold'],
     attend_release: waiting,
     hold_ended: waiting,
@@ -268,6 +282,7 @@ const table: Record<QuestionStatus, Record<InputName, Cell>> = {
     result_carries: attending,
     result_empty: attending,
     result_other: attending,
+    heard: attending,
     message_taken: attending,
     resume_failed: ['parking', 'end_agent'],
     agent_exited: waiting,
@@ -279,6 +294,7 @@ const table: Record<QuestionStatus, Record<InputName, Cell>> = {
     dismiss_interrupted: ['parking', 'reply:defer', 'start_hold'],
     prompt: ['answering', 'reply:verdict'],
     interrupt: ['parking', 'reply:defer', 'start_hold'],
+    set_aside: attending,
     attend: ['attending', 'start_hold'],
     attend_release: ['parking', 'reply:defer', 'start_hold'],
     hold_ended: ['parking', 'reply:defer', 'start_hold'],
@@ -302,6 +318,7 @@ const table: Record<QuestionStatus, Record<InputName, Cell>> = {
     result_carries: owed,
     result_empty: owed,
     result_other: owed,
+    heard: owed,
     message_taken: owed,
     resume_failed: owed,
     agent_exited: owed,
@@ -313,6 +330,7 @@ const table: Record<QuestionStatus, Record<InputName, Cell>> = {
     dismiss_interrupted: owed,
     prompt: answering,
     interrupt: owed,
+    set_aside: owed,
     attend: owed,
     attend_release: owed,
     hold_ended: owed,
@@ -333,9 +351,10 @@ const table: Record<QuestionStatus, Record<InputName, Cell>> = {
     fired: ['answering', 'reply:verdict'],
     fired_other: answering,
     fire_lost: answering,
-    result_carries: ['none', 'delivered'],
+    result_carries: ['told', 'delivered'],
     result_empty: answering,
     result_other: answering,
+    heard: answering,
     message_taken: answering,
     resume_failed: answering,
     agent_exited: ['answering', 'check_answer'],
@@ -347,12 +366,49 @@ const table: Record<QuestionStatus, Record<InputName, Cell>> = {
     dismiss_interrupted: answering,
     prompt: answering,
     interrupt: answering,
+    set_aside: answering,
     attend: answering,
     attend_release: answering,
     hold_ended: answering,
     closed_elsewhere: answering,
     unknown_elsewhere: answering,
     adopted: answering,
+  },
+  told: {
+    gate_opened: ['told', 'reply:deny'],
+    held: told,
+    narrated: told,
+    turn_deferred: told,
+    turn_deferred_interrupted: told,
+    turn_deferred_other: told,
+    turn_ended: none,
+    parked: told,
+    parked_dead: told,
+    fired: ['told', 'reply:verdict'],
+    fired_other: told,
+    fire_lost: told,
+    result_carries: told,
+    result_empty: told,
+    result_other: told,
+    heard: none,
+    message_taken: told,
+    resume_failed: told,
+    agent_exited: ['told', 'check_answer'],
+    checked_carries: none,
+    checked_empty: answering,
+    answer: told,
+    answer_other: told,
+    dismiss: told,
+    dismiss_interrupted: told,
+    prompt: told,
+    interrupt: told,
+    set_aside: told,
+    attend: told,
+    attend_release: told,
+    hold_ended: told,
+    closed_elsewhere: told,
+    unknown_elsewhere: told,
+    adopted: told,
   },
 };
 
@@ -363,8 +419,8 @@ describe('the question core', () => {
   for (const status of statuses) {
     it.each(names)(`${status} on %s`, (name) => {
       const { state, effects } = stepQuestion(states[status], inputs[name]);
-      const told = effects.map((effect) => (effect.type === 'reply' ? `reply:${effect.reply.type}` : effect.type));
-      expect([state.status, ...told]).toEqual(table[status][name]);
+      const then = effects.map((effect) => (effect.type === 'reply' ? `reply:${effect.reply.type}` : effect.type));
+      expect([state.status, ...then]).toEqual(table[status][name]);
     });
   }
 
@@ -388,6 +444,33 @@ describe('the question core', () => {
     const { state: after, effects } = stepQuestion(state, inputs.checked_carries);
     expect(after.status).toBe('none');
     expect(effects).toMatchObject([{ type: 'delivered', verdict, runId: 'r2' }]);
+  });
+
+  it('tells a verdict again that was lost with its process, in the run that the log has open', () => {
+    const { state } = stepQuestion(stepQuestion(states.told, inputs.agent_exited).state, inputs.checked_empty);
+    const again = { runId: 'r2', interrupted: false };
+    expect(state).toMatchObject({ status: 'answering', route: 'resume', attempts: 1, again });
+    const { state: retold, effects } = stepQuestion(state, { ...inputs.result_carries, runId: 'r9' });
+    expect(effects).toMatchObject([{ type: 'delivered', runId: 'r2', again }]);
+    expect(retold).toMatchObject({ status: 'told', runId: 'r2', attempts: 1 });
+    const { state: stopped } = stepQuestion(state, inputs.interrupt);
+    expect(stepQuestion(stopped, inputs.result_carries).effects).toMatchObject([{ again: { interrupted: true } }]);
+  });
+
+  it('gives up visibly on a verdict that is lost with every process, and is free for the next question', () => {
+    let state: QuestionState = states.told;
+    const effects: string[] = [];
+    for (let i = 0; i < ATTEMPTS_IN_ALL && state.status !== 'none'; i += 1) {
+      const lost = stepQuestion(stepQuestion(state, inputs.agent_exited).state, inputs.checked_empty);
+      effects.push(...lost.effects.map((effect) => effect.type));
+      state = lost.state.status === 'answering' ? { ...states.told, attempts: lost.state.attempts } : lost.state;
+    }
+    expect([state.status, ...effects]).toEqual(['none', 'give_up']);
+    const again: QuestionState = { ...states.answering, again: { runId: 'r2', interrupted: false } };
+    expect(stepQuestion(again, inputs.set_aside)).toMatchObject({
+      state: { status: 'none' },
+      effects: [{ type: 'give_up' }],
+    });
   });
 
   it('denies a late hook when the message is on its way: one delivery, not two', () => {
@@ -466,6 +549,7 @@ describe('the question core', () => {
       ['waiting'],
       ['denial_owed'],
       ['answering', 'check_answer'],
+      ['told', 'check_answer'],
     ]);
   });
 });

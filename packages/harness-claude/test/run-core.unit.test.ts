@@ -17,10 +17,12 @@ const verdictLine: Line = { type: 'verdict', toolCallId: 'q1' };
 const turns = {
   none: { status: 'none' },
   sent: { status: 'sent', line: promptLine, interruptWanted: false },
+  opening: { status: 'sent', line: promptLine, interruptWanted: false, opening: { runId: 'r0', interrupted: false } },
   sent_verdict: { status: 'sent', line: verdictLine, interruptWanted: false },
   checking: { status: 'checking', line: promptLine, interruptWanted: false },
   running: { status: 'running', runId: 'r0', promptId: 'p1', interrupting: false },
   interrupting: { status: 'running', runId: 'r0', promptId: 'p1', interrupting: true },
+  own_turn: { status: 'running', runId: 'r0', interrupting: false, behind: promptLine },
 } as const satisfies Record<string, Turn>;
 type TurnName = keyof typeof turns;
 
@@ -35,7 +37,10 @@ const inputs = {
   send_verdict: { type: 'send_verdict', toolCallId: 'q1' },
   send_continuation: { type: 'send_continuation' },
   run_cut: { type: 'run_cut' },
+  run_suspended: { type: 'run_suspended' },
   turn_began: { type: 'turn_began', runId: 'r1' },
+  line_taken: { type: 'line_taken', runId: 'r1' },
+  turn_shown: { type: 'turn_shown', runId: 'r1' },
   open_run: { type: 'open_run', runId: 'r1' },
   turn_over: { type: 'turn_over', outcome: 'ok' },
   take_back: { type: 'take_back' },
@@ -62,7 +67,10 @@ const still = (turn: string): Record<InputName, Cell> => ({
   send_verdict: `${turn} | p2 |`,
   send_continuation: `${turn} | p2 |`,
   run_cut: `${turn} | p2 |`,
+  run_suspended: `${turn} | p2 |`,
   turn_began: `${turn} | p2 |`,
+  line_taken: `${turn} | p2 |`,
+  turn_shown: `${turn} | p2 |`,
   open_run: 'running | p2 |',
   turn_over: `${turn} | p2 |`,
   take_back: `${turn} | p2 |`,
@@ -80,22 +88,33 @@ const table: Record<TurnName, Record<InputName, Cell>> = {
     send_next: 'sent | | write_line',
     send_verdict: 'sent | p2 | write_line',
     turn_began: 'running | p2 | run_started',
+    turn_shown: 'running | p2 | run_started',
   },
   sent: {
     ...still('sent'),
-    turn_began: 'running | p2 | run_started',
+    line_taken: 'running | p2 | run_started',
+    turn_shown: 'running | p2 | run_started',
     take_back: 'none | p1 p2 |',
     agent_exited: 'checking | p2 | check_line',
   },
+  opening: {
+    ...still('sent'),
+    line_taken: 'running | p2 | run_started',
+    turn_shown: 'running | p2 | run_started',
+    take_back: 'none | p1 p2 |',
+    agent_exited: 'checking | p2 | check_line',
+    interrupt: 'sent | p2 | send_interrupt',
+  },
   sent_verdict: {
     ...still('sent'),
-    turn_began: 'running | p2 | verdict_taken',
+    line_taken: 'running | p2 | verdict_taken',
     take_back: 'none | p2 |',
     agent_exited: 'checking | p2 | check_line',
   },
   checking: {
     ...still('checking'),
     turn_began: 'running | p2 | run_started',
+    turn_shown: 'running | p2 | run_started',
     checked_absent: 'none | p1 p2 |',
     checked_unfinished: 'none | p1 p2 | notice',
     checked_finished: 'none | p2 | run_started run_completed',
@@ -103,13 +122,24 @@ const table: Record<TurnName, Record<InputName, Cell>> = {
   running: {
     ...still('running'),
     run_cut: 'none | p2 | notice',
+    run_suspended: 'none | p2 | notice',
     turn_over: 'none | p2 | run_completed',
     agent_exited: 'none | p2 | notice run_completed',
+    interrupt: 'running | p2 | send_interrupt',
+  },
+  own_turn: {
+    ...still('running'),
+    run_cut: 'none | p2 | notice',
+    run_suspended: 'none | p2 | notice',
+    line_taken: 'running | p2 | run_completed run_started',
+    turn_over: 'sent | p2 | run_completed',
+    agent_exited: 'checking | p2 | notice run_completed check_line',
     interrupt: 'running | p2 | send_interrupt',
   },
   interrupting: {
     ...still('running'),
     run_cut: 'none | p2 | notice',
+    run_suspended: 'none | p2 | notice',
     turn_over: 'none | p2 | run_completed',
     agent_exited: 'none | p2 | notice run_interrupted',
     interrupt_overdue: 'running | p2 | kill_agent',
@@ -133,12 +163,39 @@ describe('the run core', () => {
     });
   }
 
-  it('reports a prompt as run when its turn is seen, never when its line is written', () => {
+  it('reports a prompt as run when its turn is proven, never when its line is written', () => {
     const sent = stepRun({ ...NO_RUNS, queue: [queued('p1')] }, { type: 'send_next' });
     expect(describeStep(sent)).toBe('sent | | write_line');
-    const { effects, state } = stepRun(sent.state, { type: 'turn_began', runId: 'r1' });
+    const { effects, state } = stepRun(sent.state, inputs.line_taken);
     expect(effects).toMatchObject([{ event: { type: 'run_started', run_id: 'r1', prompt_id: 'p1' } }]);
     expect(state.started).toEqual([{ promptId: 'p1', runId: 'r1' }]);
+  });
+
+  it('keeps the id under which a turn was shown, whoever it turns out to belong to', () => {
+    const { state } = stepRun(stateOf(turns.sent), inputs.turn_began);
+    const ours = stepRun(state, { type: 'line_taken', runId: 'r2' });
+    expect(ours.effects).toMatchObject([{ event: { run_id: 'r1', prompt_id: 'p1' } }]);
+    const own = stepRun(state, { type: 'turn_shown', runId: 'r2' });
+    expect(own.effects).toMatchObject([{ event: { run_id: 'r1' } }]);
+    expect(own.effects[0]).not.toHaveProperty('event.prompt_id');
+  });
+
+  it('runs a prompt once, in its own turn, when the agent makes one of its own before', () => {
+    const own = stepRun(stateOf(turns.sent), inputs.turn_shown).state;
+    expect(stepRun(own, { type: 'enqueue', promptId: 'p1', text: 'again' }).state).toBe(own);
+    const { state } = stepRun(own, inputs.turn_over);
+    const { effects } = stepRun(state, { type: 'line_taken', runId: 'r2' });
+    expect(effects).toMatchObject([{ event: { type: 'run_started', run_id: 'r2', prompt_id: 'p1' } }]);
+  });
+
+  it("has a cut run go on through a turn of the agent's own, without an end in between", () => {
+    const sent = stepRun(stepRun(stateOf(turns.running), inputs.run_cut).state, inputs.send_continuation).state;
+    const own = stepRun(sent, inputs.turn_shown);
+    expect(describeStep(own)).toBe('running | p2 |');
+    const over = stepRun(own.state, inputs.turn_over);
+    expect(describeStep(over)).toBe('sent | p2 |');
+    const last = stepRun(stepRun(over.state, inputs.line_taken).state, inputs.turn_over);
+    expect(last.effects).toMatchObject([{ event: { type: 'run_completed', run_id: 'r0' } }]);
   });
 
   it('gives a prompt up, visibly, after some agents that never took it', () => {
@@ -149,7 +206,14 @@ describe('the run core', () => {
 
   it('interrupts a run that was asked to stop before it began', () => {
     const { state } = stepRun(stateOf(turns.sent), { type: 'interrupt' });
-    expect(describeStep(stepRun(state, inputs.turn_began))).toBe('running | p2 | run_started send_interrupt');
+    expect(describeStep(stepRun(state, inputs.line_taken))).toBe('running | p2 | run_started send_interrupt');
+  });
+
+  it('stops a turn that has begun at once, and only once', () => {
+    const { state } = stepRun(stateOf(turns.opening), inputs.interrupt);
+    expect(describeStep(stepRun(state, inputs.interrupt))).toBe('sent | p2 |');
+    expect(describeStep(stepRun(state, inputs.line_taken))).toBe('running | p2 | run_started');
+    expect(describeStep(stepRun(state, inputs.interrupt_overdue))).toBe('sent | p2 | kill_agent');
   });
 
   it('has a cut run continued under its own id, some times, and then tells it as failed', () => {
@@ -157,7 +221,7 @@ describe('the run core', () => {
     for (let i = 0; i < 2; i += 1) {
       const sent = stepRun(state, { type: 'send_continuation' });
       expect(describeStep(sent)).toBe('sent | p2 | write_line');
-      expect(stepRun(sent.state, inputs.turn_began)).toMatchObject({ state: { turn: { runId: 'r0' } }, effects: [] });
+      expect(stepRun(sent.state, inputs.line_taken)).toMatchObject({ state: { turn: { runId: 'r0' } }, effects: [] });
       state = stepRun(stepRun(sent.state, inputs.agent_exited).state, inputs.checked_unfinished).state;
     }
     const last = stepRun(stepRun(state, { type: 'send_continuation' }).state, inputs.agent_exited);

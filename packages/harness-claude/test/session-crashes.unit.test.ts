@@ -89,6 +89,16 @@ const stories: Readonly<Record<string, Story>> = {
     acts: [prompt('p1', 'ASK'), interrupt, prompt('p2', 'ASK anew'), answer('A2')],
     cards: 2,
   },
+  'answers that the agent writes down late': {
+    acts: [prompt('p1', 'ASK'), answer('ASK more'), answer('A2'), prompt('p2', 'bye')],
+    cards: 2,
+    options: { writesLate: true, echoesFirst: true },
+  },
+  'question superseded, written down late': {
+    acts: [prompt('p1', 'ASK'), prompt('p2', 'otherwise'), prompt('p3', 'bye')],
+    cards: 1,
+    options: { writesLate: true },
+  },
   'question 1 by fallback, question 2 must card': {
     acts: [prompt('p1', 'ASK'), answer('ASK again'), answer('A2')],
     cards: 2,
@@ -109,7 +119,7 @@ function check(session: SimulatedSession, story: Story): void {
   // A run that a crash cut off is told as failed or continued; what it would have asked is not asked.
   const failed = session.log.some((event) => event.type === 'run_completed' && !event.ok);
   const cutOff = failed || session.log.some((event) => event.type === 'notice' && event.code === 'prompt_continued');
-  expect(cutOff, 'cut off without a crash').toBe(cutOff && session.crashes > 0);
+  expect(cutOff, 'cut off without a crash').toBe(cutOff && session.crashes + session.kills > 0);
   if (!cutOff) expect(new Set(cards).size, 'cards').toBe(story.cards);
 }
 
@@ -170,6 +180,19 @@ describe.each(Object.entries(stories))('%s', (_name, story) => {
       }
     }
   });
+
+  it('comes to the same end when its agent is killed at any point', () => {
+    const { points } = play(story, {});
+    for (let at = 0; at < points; at += 1) {
+      const session = play(story, { killAgentAt: [at] });
+      try {
+        check(session, story);
+      } catch (error) {
+        const log = session.log.map((event) => event.type).join(' ');
+        throw new Error(`killed at ${at} of ${points}: ${log}`, { cause: error });
+      }
+    }
+  });
 });
 
 const someAct = fc.oneof(
@@ -210,7 +233,13 @@ it('holds its promises over random stories with random crashes', () => {
       fc.array(someAct, { maxLength: 8 }),
       // At the third crash over the same prompt it is given up, visibly.
       fc.array(fc.nat(160), { maxLength: 2 }),
-      fc.record({ hooksSilentOnResume: fc.boolean(), hookArrives: fc.nat(2) }),
+      fc.record({
+        hooksSilentOnResume: fc.boolean(),
+        hookArrives: fc.nat(2),
+        killAgentAt: fc.array(fc.nat(160), { maxLength: 1 }),
+        writesLate: fc.boolean(),
+        echoesFirst: fc.boolean(),
+      }),
       (acts, crashAt, options) => {
         const session = new SimulatedSession({ crashAt, ...options });
         session.start();

@@ -85,14 +85,17 @@ describe.each(VERSIONS_TO_TEST)('claude %s', (version) => {
 
   it('tells a killed agent as a failed run, and starts it again for the next prompt', async () => {
     const host = await sessions.open(version);
-    host.prompt('[[SLOW:40]] go');
-    await host.until(() => host.chunks.length > 0, 'chunks');
+    sessions.model.define('WAIT', [{ blocks: [text('waiting')], gateBeforeDelta: 'killed' }]);
+    host.prompt('[[WAIT]] go');
+    await host.event('run_started');
     for (const pid of host.agentPids()) process.kill(pid, 'SIGKILL');
     expect((await host.event('run_completed')).ok).toBe(false);
+    sessions.model.open('killed');
     expect(host.all('notice').map((event) => event.code)).toContain('agent_exited');
     await host.idle();
     host.prompt('[[SAY:back]]');
     expect((await host.event('run_completed', 2)).ok).toBe(true);
+    sessions.model.hold('killed');
   });
 
   it('keeps a question through SIGKILL of everything that runs, and delivers the answer once', async () => {

@@ -45,6 +45,12 @@ export interface SimulationOptions {
   readonly hooksSilentOnResume?: boolean;
   /** Before the stream shows the call (0), between (1), after the message ended (2). */
   readonly hookArrives?: number;
+  /** Its agent is killed before these effects and saves, counted as for `crashAt`. */
+  readonly killAgentAt?: readonly number[];
+  /** It writes a call's result down only when the model goes on. */
+  readonly writesLate?: boolean;
+  /** The echo of a line comes before its turn's first word, as on newer versions. */
+  readonly echoesFirst?: boolean;
 }
 
 export class SimulatedSession {
@@ -61,10 +67,12 @@ export class SimulatedSession {
   readonly accepted: KnownHarnessCommand[] = [];
   points = 0;
   crashes = 0;
+  kills = 0;
   starts = 0;
   // ---- does not
   private state: SessionState = NEW_SESSION;
-  private pending: SessionInput[] = [];
+  /** What the agent prints, and what it writes to its disk in between. */
+  private pending: (SessionInput | (() => void))[] = [];
   private held: { fireId: string; toolCallId: string; resumed: boolean } | undefined;
   private alive = false;
   private stdinClosed = false;
@@ -174,6 +182,26 @@ export class SimulatedSession {
     const at = this.points;
     this.points += 1;
     if (this.options.crashAt?.includes(at)) throw new Crash(`at ${at}`);
+    if (this.options.killAgentAt?.includes(at) && this.alive) this.killAgent();
+  }
+
+  /** A moment at which it may be killed; false when it was. */
+  private lives(): boolean {
+    this.point();
+    return this.alive;
+  }
+
+  /** What it printed and did not write down is lost with it; what it printed is read. */
+  private killAgent() {
+    this.kills += 1;
+    this.alive = false;
+    this.held = undefined;
+    this.unread = undefined;
+    this.busyTurn = undefined;
+    this.pending = [
+      ...this.pending.filter((one) => typeof one !== 'function'),
+      { type: 'agent_exited', reason: 'killed' },
+    ];
   }
 
   dispatch(input: SessionInput) {
@@ -199,7 +227,10 @@ export class SimulatedSession {
   }
 
   private run() {
-    for (let next = this.pending.shift(); next; next = this.pending.shift()) this.dispatch(next);
+    for (let next = this.pending.shift(); next; next = this.pending.shift()) {
+      if (typeof next === 'function') next();
+      else this.dispatch(next);
+    }
   }
 
   private perform(effect: SessionEffect) {
@@ -216,6 +247,7 @@ export class SimulatedSession {
         return this.agentGets(effect);
       case 'end_agent':
       case 'kill_agent':
+        if (!this.alive && this.kills > 0) return;
         if (!this.alive) throw new Error('an agent that is gone is ended');
         this.alive = false;
         this.held = undefined;
@@ -263,6 +295,7 @@ export class SimulatedSession {
   }
 
   private agentReads(line: Line) {
+    if (!this.alive) return;
     const uuid = lineUuid(line);
     // The resumed call comes first; the line is read when its turn is over.
     if (this.held?.resumed) {
@@ -276,9 +309,11 @@ export class SimulatedSession {
     this.transcript.lines.set(uuid, 'unfinished');
     this.told.push(text);
     this.busyTurn = uuid;
-    this.point();
+    if (!this.lives()) return;
     const messageId = `m-${this.newId()}`;
-    this.pending.push({ type: 'message_started', messageId }, { type: 'line_taken', uuid });
+    const echo: SessionInput = { type: 'line_taken', uuid };
+    const first: SessionInput = { type: 'message_started', messageId };
+    this.pending.push(...(this.options.echoesFirst ? [echo, first] : [first, echo]), { type: 'message_seen' });
     if (text.includes('ASK')) return this.agentAsks(messageId);
     this.agentFinishes();
   }
@@ -305,7 +340,7 @@ export class SimulatedSession {
   }
 
   private agentFinishes() {
-    this.point();
+    if (!this.lives()) return;
     if (this.busyTurn) this.transcript.lines.set(this.busyTurn, 'finished');
     this.pending.push({ type: 'message_stopped' });
     this.pending.push(toResult({}));
@@ -322,32 +357,45 @@ export class SimulatedSession {
       case 'defer':
         this.transcript.parked = { toolCallId, marker: true };
         if (this.busyTurn) this.transcript.lines.set(this.busyTurn, 'finished');
-        this.point();
+        if (!this.lives()) return;
         this.pending.push(toResult({ deferred: { toolCallId, toolName: 'AskUserQuestion' } }));
         return;
       case 'deny':
       case 'verdict': {
         const { reply } = effect;
-        this.transcript.parked = undefined;
         const verdict = reply.type === 'verdict' ? reply.verdict : 'denied';
         const text = reply.type === 'verdict' ? say(reply.verdict) : 'denied';
-        this.transcript.results.set(toolCallId, { verdict, trace: 'unfinished' });
-        if (reply.type === 'verdict') this.told.push(text);
-        this.point();
+        const writeDown = () => {
+          this.transcript.parked = undefined;
+          this.transcript.results.set(toolCallId, { verdict, trace: 'unfinished' });
+          if (reply.type === 'verdict') this.told.push(text);
+        };
+        const late = this.options.writesLate && held.resumed;
+        if (!late) writeDown();
+        if (!this.lives()) return;
         const isError = reply.type === 'deny' || reply.verdict.type.startsWith('denied');
         this.pending.push({ type: 'call_result', toolCallId, isError, text: toResultWords(reply, text) });
-        const messageId = `m-${this.newId()}`;
-        this.pending.push({ type: 'message_started', messageId });
-        if (text.includes('ASK')) return this.agentAsks(messageId);
-        this.point();
-        this.transcript.results.set(toolCallId, { verdict, trace: 'finished' });
-        this.pending.push({ type: 'message_stopped' });
-        this.pending.push(toResult({}));
-        const { unread } = this;
-        this.unread = undefined;
-        if (unread) this.agentReads(unread);
+        if (late) {
+          this.pending.push(writeDown, () => this.goOn(toolCallId, verdict, text));
+          return;
+        }
+        return this.goOn(toolCallId, verdict, text);
       }
     }
+  }
+
+  /** The model's reply to a call's result. */
+  private goOn(toolCallId: string, verdict: Verdict | 'denied', text: string) {
+    const messageId = `m-${this.newId()}`;
+    this.pending.push({ type: 'message_started', messageId }, { type: 'message_seen' });
+    if (text.includes('ASK')) return this.agentAsks(messageId);
+    if (!this.lives()) return;
+    this.transcript.results.set(toolCallId, { verdict, trace: 'finished' });
+    this.pending.push({ type: 'message_stopped' });
+    this.pending.push(toResult({}));
+    const { unread } = this;
+    this.unread = undefined;
+    if (unread) this.agentReads(unread);
   }
 
   private newId(): string {

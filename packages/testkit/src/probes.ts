@@ -2,6 +2,7 @@
 // scripted model, an http hook in this process. A probe returns what it saw; `expect` says on which
 // versions the claim is known to hold, so that a new CLI version that behaves otherwise is noticed.
 
+import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import { createDemoModel, type DemoModel, text, tool } from '@engram/demo-model';
@@ -50,7 +51,7 @@ interface Stage {
   readonly home: BareHome;
   readonly fires: readonly HookCall[];
   decide: (call: HookCall) => Promise<HookReply>;
-  start(resume?: string, options?: { permissionPrompt?: boolean }): BareCli;
+  start(resume?: string, options?: { permissionPrompt?: boolean; args?: readonly string[] }): BareCli;
 }
 
 async function onStage<T>(
@@ -282,6 +283,25 @@ export const PROBES: readonly Probe[] = [
         },
         { disableAllHooks: false },
       ),
+  },
+  {
+    name: 'echo-names-the-turn',
+    claim: "a line's echo comes before the first whole block of its turn, and the turn of an old call has none",
+    run: (bin) =>
+      onStage(bin, async (stage) => {
+        const result = await deferred(stage, '[[PROBE_ASK]]', untilMessageStop);
+        stage.decide = async (call) => ({ decision: 'allow', updatedInput: { ...call.tool_input, answers: ANSWERS } });
+        const cli = stage.start(String(result.session_id), { args: ['--replay-user-messages'] });
+        const uuid = randomUUID();
+        cli.send({ type: 'user', uuid, message: { role: 'user', content: '[[SAY:mine]]' }, parent_tool_use_id: null });
+        await cli.wait((line) => line.type === 'assistant' && JSON.stringify(line).includes('"mine"'));
+        await cli.end();
+        const told = cli.lines.flatMap((line) => {
+          if (line.type === 'assistant') return [JSON.stringify(line).includes('"mine"') ? 'ours' : 'own'];
+          return line.type === 'user' && line.uuid === uuid ? ['echo'] : [];
+        });
+        return { holds: told.join() === 'own,echo,ours', saw: told.join(', ') };
+      }),
   },
   {
     name: 'question-tool',

@@ -146,8 +146,8 @@ class Fold {
       case 'run_completed':
       case 'run_interrupted':
       case 'harness_idle':
+        if (!this.#isEndedRun(event)) this.#store(event);
         // With no run open there is nothing left to interrupt.
-        this.#store(event);
         this.#openRun = null;
         this.#retire('interrupt');
         return;
@@ -195,6 +195,12 @@ class Fold {
     }
   }
 
+  /** A run of a session that failed is over in the log; its harness tells that later as a failure of its own. */
+  #isEndedRun(event: HarnessEvent): boolean {
+    const failed = event.type === 'run_interrupted' || (event.type === 'run_completed' && !event.ok);
+    return failed && this.#openRun !== cleanText(event.run_id);
+  }
+
   /** A harness says with a notice that it gave an answer up: the answer failed, and can be sent again. */
   #takeNotice(event: Notice): void {
     const call = event.tool_call_id === undefined ? undefined : cleanText(event.tool_call_id);
@@ -218,10 +224,23 @@ class Fold {
     this.#retire('answer', call);
     this.#retire('dismiss', call);
     if (question?.state === 'answered') return;
+    if (question?.state === 'dismissed') {
+      // One closing a question: the card stays as it was closed, and the log says what the agent has.
+      const message = 'The agent has an answer to this question, although it was closed before.';
+      const { run_id } = event;
+      this.#store({
+        type: 'notice',
+        level: 'warning',
+        code: 'answer_after_closing',
+        message,
+        run_id,
+        tool_call_id: call,
+      });
+      this.#change(call, question, 'dismissed', { answers: event.answers, proven: true });
+      return;
+    }
     this.#store(event);
-    // A question that was closed by a person stays closed: first stored wins.
-    const state = question?.state === 'dismissed' ? 'dismissed' : 'answered';
-    this.#change(call, question, state, { answers: event.answers, proven: true });
+    this.#change(call, question, 'answered', { answers: event.answers, proven: true });
   }
 
   #takeDismissed(event: Extract<HarnessEvent, { type: 'question_dismissed' }>): void {

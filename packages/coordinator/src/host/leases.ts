@@ -9,9 +9,10 @@ import type { Claim, Outcome } from '../coordinator.js';
 import { isUuid } from '../cursor.js';
 import type { Db } from '../database.js';
 import { insertEventRows } from '../event-rows.js';
-import { WAKING } from '../outbox.js';
+import { retireCommands, WAKING } from '../outbox.js';
 import type { SessionStatus } from '../session-events.js';
 import {
+  appendToSession,
   changeStatus,
   LOCKED_COLUMNS,
   type LockedSession,
@@ -186,10 +187,20 @@ export async function releaseLease(
     await sql`update sessions set lease_host = null, lease_until = null, sleep_asked = false where id = ${sessionId}`.execute(
       tx,
     );
+    const last_idx = to === 'failed' ? await endOpenRun(tx, session) : session.last_idx;
     if (to === 'failed') await forgetWishes(tx, sessionId);
-    await changeStatus(tx, session, to);
+    await changeStatus(tx, { ...session, last_idx }, to);
     return { ok: true };
   });
+}
+
+/** Nobody works on a failed session: its run is over, and with it whatever was to stop it. */
+async function endOpenRun(tx: Db, session: LockedSession): Promise<number> {
+  if (session.open_run === null) return session.last_idx;
+  const last_idx = await appendToSession(tx, session, [{ type: 'run_interrupted', run_id: session.open_run }]);
+  await sql`update sessions set open_run = null where id = ${session.id}`.execute(tx);
+  await retireCommands(tx, [{ sessionId: session.id, kind: 'interrupt' }]);
+  return last_idx;
 }
 
 /** A failed session is tried again when somebody asks anew, not for what it failed with. */
