@@ -30,7 +30,7 @@ export function toFileName({ attachment_id, name }: Attachment): string {
 /** Where a file is, or why it is nowhere. */
 type Placed = { readonly of: Attachment } & ({ readonly path: string } | { readonly missing: string });
 
-/** The prompt with what it was given with, as the agent reads it. */
+/** The prompt with what it was given with, as the agent reads it. The page takes this sentence off a summary again. */
 export function withFileList(text: string, files: readonly Placed[]): string {
   const lines = files.map((file) =>
     'path' in file

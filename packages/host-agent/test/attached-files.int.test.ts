@@ -50,7 +50,11 @@ describe('a file of a prompt', () => {
     } as const;
     const [first, second] = await placeFiles([prompt([file('notes.txt')]), edit], place);
     const path = join(home, 'attachments/abababababab-notes.txt');
-    expect(first?.command).toMatchObject({ text: expect.stringMatching(/^Look\n\n.*\n- /) });
+    expect(first?.command).toMatchObject({
+      text: expect.stringMatching(
+        /^Look\n\nFiles that the user attached to this message; read them before you go on:\n- /,
+      ),
+    });
     for (const each of [first, second]) {
       expect(each?.command).toMatchObject({ text: expect.stringContaining(`- ${path} (text/plain, 5 bytes)`) });
     }

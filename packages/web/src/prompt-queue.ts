@@ -13,6 +13,14 @@ export interface QueuedPrompt {
   readonly seen: boolean;
 }
 
+/** What a host adds to the words that reach the agent when files go with them, on one line as a summary has it. */
+const FILE_LIST = / Files that the user attached to this message; read them before you go on:.*$/s;
+
+/** The person's own words in the summary of an edit. */
+export function ownWords(summary: string, files: number): string {
+  return files === 0 ? summary : summary.replace(FILE_LIST, '');
+}
+
 /** An edit's event holds this many characters of the new text at most. */
 const SUMMARY_LENGTH = 200;
 
@@ -48,7 +56,10 @@ export function buildPromptQueue(events: readonly LogEvent[]): readonly QueuedPr
       case 'prompt_edited': {
         const prompt = queue.get(event.prompt_id);
         if (prompt === undefined) break;
-        const text = event.type === 'prompt_edited' ? (event.summary ?? prompt.text) : prompt.text;
+        const text =
+          event.type === 'prompt_edited' && event.summary !== undefined
+            ? ownWords(event.summary, prompt.files)
+            : prompt.text;
         queue.set(event.prompt_id, { ...prompt, text, seen: true });
         break;
       }

@@ -132,6 +132,24 @@ describe('conversation', () => {
     expect(ran.rows.filter((row) => row.kind === 'prompt').map((row) => row.pending)).toEqual([undefined, undefined]);
   });
 
+  it('shows the words of an edit without the list of files that the agent gets with them', () => {
+    const attachments = [{ attachment_id: 'a', name: 'a.png', media_type: 'image/png', size: 1 }];
+    const { queue } = buildConversation({
+      events: logOf(
+        { type: 'run_started', run_id: 'r1' },
+        { type: 'prompt_received', prompt_id: 'p1', text: 'Look', by: ME, attachments },
+        {
+          type: 'prompt_edited',
+          prompt_id: 'p1',
+          summary:
+            'Look closer Files that the user attached to this message; read them before you go on: - /home/agent/attachments/0-a.png (image/png, 1 bytes)',
+        },
+      ),
+      live: [],
+    });
+    expect(queue).toMatchObject([{ text: 'Look closer', files: 1 }]);
+  });
+
   it('says that a prompt waits when the agent cannot start', () => {
     const view = build(prompt('p1'), { type: 'status_changed', from: 'active', to: 'failed' });
     expect(view.rows).toEqual([expect.objectContaining({ kind: 'prompt', pending: 'stuck' })]);
