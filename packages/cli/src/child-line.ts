@@ -35,6 +35,7 @@ export interface HostOrder extends CommonOrder {
   readonly workspaceRoots: readonly string[];
   readonly credentials: 'environment' | 'none';
   readonly idleMs: number;
+  readonly backgroundMs: number;
   readonly holdMs: number;
   readonly slots: number;
   readonly store?: StoreSettings;

@@ -36,6 +36,8 @@ export interface Config {
   readonly workspaceRoots: readonly string[];
   /** How long a quiet session stays awake. */
   readonly idleMs: number;
+  /** How long something that an agent left running in the background keeps its session awake at most. */
+  readonly backgroundMs: number;
   /** How long one sign of a person answering holds a question. */
   readonly holdMs: number;
   readonly slots: number;
@@ -86,6 +88,7 @@ export const SETTINGS: readonly string[] = [
   'ENGRAM_CLAUDE_BIN',
   'ENGRAM_WORKSPACE_ROOTS',
   'ENGRAM_IDLE_MS',
+  'ENGRAM_BACKGROUND_MS',
   'ENGRAM_HOLD_MS',
   'ENGRAM_SLOTS',
   'ENGRAM_LOG_LEVEL',
@@ -139,6 +142,7 @@ export function readConfig(options: GlobalOptions, env: NodeJS.ProcessEnv = proc
   }
   const roots = env.ENGRAM_WORKSPACE_ROOTS;
   const idleMs = whole('ENGRAM_IDLE_MS', text('ENGRAM_IDLE_MS'), 30_000, 0, 86_400_000);
+  const backgroundMs = whole('ENGRAM_BACKGROUND_MS', text('ENGRAM_BACKGROUND_MS'), 900_000, 0, 86_400_000);
   const holdMs = whole('ENGRAM_HOLD_MS', text('ENGRAM_HOLD_MS'), 120_000, 1_000, 3_600_000);
   const slots = whole('ENGRAM_SLOTS', text('ENGRAM_SLOTS'), 16, 1, 1_000);
   const databaseWaitMs = whole('ENGRAM_DATABASE_WAIT_MS', text('ENGRAM_DATABASE_WAIT_MS'), 60_000, 0, 3_600_000);
@@ -178,6 +182,7 @@ export function readConfig(options: GlobalOptions, env: NodeJS.ProcessEnv = proc
     workspaceRoots:
       roots === undefined ? [homedir(), tmpdir()] : splitList(roots, ':').map((root) => resolve(cwd, root)),
     idleMs,
+    backgroundMs,
     holdMs,
     slots,
     ...readStore(text),

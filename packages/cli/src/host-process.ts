@@ -33,6 +33,7 @@ export async function startHost(order: HostOrder, log: Logger, note: (text: stri
       version: readVersion(),
       slots: order.slots,
       idleMs: order.idleMs,
+      backgroundMs: order.backgroundMs,
       holdMs: order.holdMs,
       harnessCommand: [process.execPath, harnessMain, 'run'],
       resolveClaude,

@@ -99,6 +99,7 @@ async function toPlan({ config, main, output, dataDir, token }: UpRun): Promise<
       ownEnvironment: config.ownEnvironment,
       credentials: config.credentials,
       idleMs: config.idleMs,
+      backgroundMs: config.backgroundMs,
       slots: config.slots,
       ...(config.store === undefined ? {} : { store: config.store }),
     },

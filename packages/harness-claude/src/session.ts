@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { assertNever, type HarnessAssignment, type HarnessEvent, isStoredEvent } from '@engram/harness-proto';
 import type { Logger } from 'pino';
 import { type AgentRunner, createAgentRunner } from './agent-runner.js';
-import { followTasks, NO_TASKS } from './background-tasks.js';
+import { backgroundNotice, followTasks, NO_TASKS } from './background-tasks.js';
 import type { ClaudeMessage } from './claude-message.js';
 import type { AgentExit } from './claude-process.js';
 import type { HarnessConfig } from './config.js';
@@ -87,6 +87,7 @@ class Session {
   private busy = false;
   private messageId = '';
   private tasks = NO_TASKS;
+  private toldTasks = '';
   private readonly watch: HostWatch;
   private ending: SessionEnd | undefined;
 
@@ -208,6 +209,7 @@ class Session {
       case 'start_agent':
         this.teller.agentStarted();
         this.tasks = NO_TASKS;
+        this.toldTasks = '';
         this.messageId = '';
         return this.agent.start(effect.resume);
       case 'end_agent':
@@ -298,6 +300,7 @@ class Session {
     if (message.type === 'result') this.tellLine(message);
     for (const input of inputs) this.dispatch(input);
     if (message.type !== 'result') this.tellLine(message);
+    this.tellBackground();
   }
 
   private tellLine(message: ClaudeMessage) {
@@ -325,11 +328,22 @@ class Session {
     this.dispatch({ type: 'agent_exited', reason });
   }
 
+  /** A host lets the session stay awake for it, within bounds. Beside a waiting question it does not count. */
+  private tellBackground() {
+    if (this.runId() !== undefined) this.toldTasks = '';
+    if (this.runId() !== undefined || this.state.question.status !== 'none') return;
+    const { told, notice } = backgroundNotice(this.toldTasks, this.tasks);
+    this.toldTasks = told;
+    if (notice !== undefined) this.tell([notice]);
+  }
+
   /** What the agent left running ends with it. */
   private tellTasks() {
     if (this.tasks.size === 0) return;
     const message = `Stopped together with the agent: ${[...this.tasks.values()].join(', ')}`;
     this.tell([{ type: 'notice', level: 'warning', code: 'background_stopped', message }]);
+    this.tasks = NO_TASKS;
+    this.toldTasks = '';
   }
 
   private runId(): string | undefined {

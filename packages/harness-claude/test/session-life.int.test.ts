@@ -1,6 +1,6 @@
 // Prompts, files, interrupts, failures and crashes with the real CLI over the real socket.
 
-import { text, timesTold } from '@engram/demo-model';
+import { text, timesTold, tool } from '@engram/demo-model';
 import { describe, expect, it } from 'vitest';
 import { useSessions } from './session-fixture.js';
 import { VERSIONS_TO_TEST } from './test-host.js';
@@ -149,6 +149,23 @@ describe.each(VERSIONS_TO_TEST)('claude %s', (version) => {
     expect(host.all('tool_call_completed')).toHaveLength(6);
     expect(host.all('run_started')).toHaveLength(1);
     expect(host.attaches).toBeGreaterThan(1);
+  });
+
+  it('tells what runs in the background while no run is open, and that it ends with the agent', async () => {
+    const host = await sessions.open(version);
+    const command = { command: 'sleep 300', description: 'a long watch', run_in_background: true };
+    sessions.model.define('WATCH', [{ blocks: [tool('Bash', command)] }, { blocks: [text('it runs')] }]);
+    host.prompt('[[WATCH]] go');
+    await host.event('run_completed');
+    await host.idle();
+    // After the policy's.
+    await host.event('notice', 2);
+    const told = () => host.all('notice').filter((event) => event.code.startsWith('background_'));
+    expect(told().map((event) => event.code)).toEqual(['background_running']);
+    expect(told()[0]?.message).toContain('a long watch');
+    expect(await host.sleep()).toBe(0);
+    expect(told().map((event) => event.code)).toEqual(['background_running', 'background_stopped']);
+    expect(host.agentPids()).toEqual([]);
   });
 
   onNewest('ends what the agent left running in the background', async () => {

@@ -43,6 +43,8 @@ export interface HostAgentOptions {
   /** How many sessions may be awake at once. */
   readonly slots: number;
   readonly idleMs?: number;
+  /** How long a background task of the agent keeps its session awake at most. */
+  readonly backgroundMs?: number;
   readonly holdMs?: number;
   /** argv that starts a harness waiting for its assignment on stdin. */
   readonly harnessCommand: readonly string[];
@@ -72,6 +74,7 @@ export interface HostAgent {
 }
 
 const IDLE_MS = 30_000;
+const BACKGROUND_MS = 15 * 60_000;
 const HOLD_MS = 120_000;
 const CLOSE_MS = 10_000;
 /** Files on their way into a store are worth waiting for. */
@@ -82,6 +85,7 @@ const DRAIN_STEP_MS = 100;
 function createPolicy(options: HostAgentOptions): RunnerPolicy {
   return {
     idleMs: options.idleMs ?? IDLE_MS,
+    backgroundMs: options.backgroundMs ?? BACKGROUND_MS,
     silentMs: 30_000,
     unprovenMs: 120_000,
     attachMs: 30_000,

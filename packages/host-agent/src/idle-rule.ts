@@ -11,6 +11,8 @@ const ANSWER = 'answer ';
 export interface IdlePolicy {
   /** Soft time-out after the harness said that it is idle. */
   readonly idleMs: number;
+  /** Hard time-out: so long at most does something that the agent left running in the background keep it awake. */
+  readonly backgroundMs: number;
   /** A harness that says neither that it works nor that it is idle is left alone for at least this long. */
   readonly silentMs: number;
   /** After this long without a proof for a delivered command the session is put to sleep and woken afresh. */
@@ -32,6 +34,8 @@ export interface SessionFacts {
   readonly hold?: { readonly toolCallId: string; readonly until: number };
   /** A run began since the files were last put away or about to be. */
   readonly unsaved: boolean;
+  /** Since when something runs in the background beside no run. */
+  readonly backgroundSince?: number;
   readonly sleepAsked: boolean;
   /** The host takes no new work: idle sessions go to sleep without the soft time-out. */
   readonly draining: boolean;
@@ -63,7 +67,9 @@ export function sleepDueAt(facts: SessionFacts, policy: IdlePolicy): number | un
   if (facts.sleepAsked) return facts.quietSince;
   const quietSince = Math.max(facts.quietSince, facts.hold?.until ?? 0);
   if (!facts.harnessIdle) return quietSince + Math.max(policy.silentMs, policy.idleMs);
-  return facts.waiting.size > 0 || facts.draining ? quietSince : quietSince + policy.idleMs;
+  if (facts.waiting.size > 0 || facts.draining) return quietSince;
+  const soft = quietSince + policy.idleMs;
+  return facts.backgroundSince === undefined ? soft : Math.max(soft, facts.backgroundSince + policy.backgroundMs);
 }
 
 /** A question can be held while it waits and nothing that ends it is on its way to the agent. */
@@ -83,7 +89,13 @@ export function afterEvent(facts: SessionFacts, event: HarnessEvent, now: number
   switch (event.type) {
     case 'run_started': {
       const proven = event.prompt_id === undefined ? [] : promptKeys(event.prompt_id);
-      return { ...base, runOpen: true, harnessIdle: false, unsaved: true, unproven: without(facts.unproven, proven) };
+      return {
+        ...withoutBackground(base),
+        runOpen: true,
+        harnessIdle: false,
+        unsaved: true,
+        unproven: without(facts.unproven, proven),
+      };
     }
     case 'run_completed':
     case 'run_interrupted':
@@ -115,12 +127,30 @@ export function afterEvent(facts: SessionFacts, event: HarnessEvent, now: number
     case 'tool_call_completed':
     case 'file_changed':
     case 'usage':
-    case 'notice':
     case 'unknown':
       return base;
+    case 'notice':
+      return afterNotice(base, facts, event.code, now);
     default:
       return assertNever(event);
   }
+}
+
+/** A notice is no activity: what runs in the background says when it began and ended, and the rest nothing. */
+function afterNotice(base: SessionFacts, before: SessionFacts, code: string, now: number): SessionFacts {
+  switch (code) {
+    case 'background_running':
+      return { ...base, backgroundSince: before.backgroundSince ?? now };
+    case 'background_ended':
+    case 'background_stopped':
+      return withoutBackground(base);
+    default:
+      return base;
+  }
+}
+
+function withoutBackground({ backgroundSince: _gone, ...rest }: SessionFacts): SessionFacts {
+  return rest;
 }
 
 /** What giving a command to the harness changes. */

@@ -210,7 +210,13 @@ export function stepRunner(state: RunnerState, input: RunnerInput, now: number, 
 /** A session without a run that only waits for its soft time-out may give its slot to another. */
 export function canMakeRoom(state: RunnerState): boolean {
   const { facts } = state;
-  return state.status === 'attached' && facts.harnessIdle && facts.unproven.size === 0 && facts.hold === undefined;
+  return (
+    state.status === 'attached' &&
+    facts.harnessIdle &&
+    facts.unproven.size === 0 &&
+    facts.hold === undefined &&
+    facts.backgroundSince === undefined
+  );
 }
 
 function wish(state: RunnerState, wishes: Wishes, now: number, policy: RunnerPolicy): RunnerStep {
@@ -269,7 +275,8 @@ function evict(state: RunnerState, now: number, policy: RunnerPolicy): RunnerSte
 
 function start(state: RunnerState, now: number, policy: RunnerPolicy): RunnerStep {
   // What the last harness was told is unknown to the next one; it hears everything again.
-  const facts = { ...state.facts, unproven: new Set<string>(), harnessIdle: false, sleepAsked: false, quietSince: now };
+  const { backgroundSince: _ended, ...known } = state.facts;
+  const facts = { ...known, unproven: new Set<string>(), harnessIdle: false, sleepAsked: false, quietSince: now };
   return {
     state: { ...common(state), facts, startedAt: now, status: 'starting', killAt: now + policy.attachMs },
     effects: [{ type: 'start_harness' }],

@@ -10,7 +10,7 @@ import {
   withHold,
 } from '../src/idle-rule.js';
 
-const policy = { idleMs: 30_000, silentMs: 60_000, unprovenMs: 120_000 };
+const policy = { idleMs: 30_000, backgroundMs: 900_000, silentMs: 60_000, unprovenMs: 120_000 };
 const start = { ...createFacts({ running: false, waiting: [], now: 1_000 }), briefed: true };
 const question: HarnessEvent = { type: 'user_question', run_id: 'r1', tool_call_id: 't1', questions: [] };
 const runStarted: HarnessEvent = { type: 'run_started', run_id: 'r1', prompt_id: 'p1' };
@@ -39,6 +39,21 @@ describe('when a session may be put to sleep', () => {
 
   it('after the soft time-out when the run has ended', () => {
     expect(sleepDueAt(after(start, 2_000, runStarted, runCompleted, idle), policy)).toBe(32_000);
+  });
+
+  it('later while something of the agent runs in the background, but not for ever', () => {
+    const notice = (code: string): HarnessEvent => ({ type: 'notice', level: 'info', code, message: code });
+    const rested = after(start, 2_000, runStarted, runCompleted, idle);
+    const running = after(rested, 2_500, notice('background_running'));
+    expect(sleepDueAt(running, policy)).toBe(902_500);
+    // What else happens moves the soft time-out alone.
+    expect(sleepDueAt(after(running, 10_000, notice('background_running')), policy)).toBe(902_500);
+    expect(sleepDueAt(after(running, 890_000, notice('something_else')), policy)).toBe(920_000);
+    expect(sleepDueAt(after(running, 10_000, notice('background_ended')), policy)).toBe(40_000);
+    expect(sleepDueAt(after(running, 10_000, runStarted, runCompleted, idle), policy)).toBe(40_000);
+    expect(sleepDueAt({ ...running, sleepAsked: true }, policy)).toBe(2_500);
+    expect(sleepDueAt({ ...running, draining: true }, policy)).toBe(2_500);
+    expect(sleepDueAt(after(running, 3_000, question, idle), policy)).toBe(3_000);
   });
 
   it('at once when a question waits and the harness has come to rest', () => {

@@ -13,6 +13,7 @@ import {
 
 const policy: RunnerPolicy = {
   idleMs: 30_000,
+  backgroundMs: 900_000,
   silentMs: 30_000,
   unprovenMs: 120_000,
   attachMs: 10_000,

@@ -87,6 +87,7 @@ export async function host(config: Config, output: Output): Promise<number> {
       workspaceRoots: config.workspaceRoots,
       credentials: config.credentials,
       idleMs: config.idleMs,
+      backgroundMs: config.backgroundMs,
       holdMs: config.holdMs,
       slots: config.slots,
       ...(config.store === undefined ? {} : { store: config.store }),
