@@ -3,6 +3,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { type PostgresConnection, startEmbeddedPostgres } from '@engram/coordinator';
 import { openRunDir } from '@engram/host-agent';
 import { type Logger, pino } from 'pino';
@@ -11,6 +12,8 @@ export interface TestPostgres {
   readonly connection: PostgresConnection;
   readonly dataDir: string;
   readonly log: Logger;
+  /** Ends it hard (immediate mode: no checkpoint, no farewell) and starts it again after a while. */
+  crashAndRestart(downMs: number): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -19,11 +22,18 @@ export async function startTestPostgres({ fsync = false }: { fsync?: boolean } =
   const dataDir = await mkdtemp(join(tmpdir(), 'engram-pg-'));
   const runDir = await openRunDir(dataDir);
   const log = pino({ level: 'silent' });
-  const postgres = await startEmbeddedPostgres({ dataDir, runDir, log, settings: { fsync: fsync ? 'on' : 'off' } });
+  const start = () => startEmbeddedPostgres({ dataDir, runDir, log, settings: { fsync: fsync ? 'on' : 'off' } });
+  let postgres = await start();
   return {
     connection: postgres.connectionConfig,
     dataDir,
     log,
+    async crashAndRestart(downMs) {
+      process.kill(postgres.pid, 'SIGQUIT');
+      await postgres.exited;
+      await delay(downMs);
+      postgres = await start();
+    },
     async stop() {
       await postgres.stop();
       await rm(dataDir, { recursive: true, force: true });
