@@ -14,6 +14,7 @@ import {
   gateMessageStarted,
   type HeldFire,
 } from './defer-gate.js';
+import { followDenials, LAUNCH_DENIALS_MAX } from './launch-denials.js';
 import { lineUuid } from './prompt-line.js';
 import { stepQuestion } from './question-core.js';
 import { clashes, joinQuestionInputs, parseQuestionInput } from './question-input.js';
@@ -21,7 +22,10 @@ import type { Fire, ParkedCall } from './question-state.js';
 import { stepRun } from './run-core.js';
 import type { SessionInput, TurnResult } from './session-core.js';
 import type { SessionDraft } from './session-draft.js';
+import { cutText } from './text-caps.js';
 import { verdictCarried } from './verdict-proof.js';
+
+const DENIAL_BYTES = 500;
 
 const ASK_ALONE =
   'The user has not seen this question: the other calls of your message wait for it. Ask it again, alone, when they are done.';
@@ -66,6 +70,18 @@ export function callResult(draft: SessionDraft, toolCallId: string, isError: boo
   const carries =
     question.status !== 'none' && verdict !== undefined && verdictCarried(question.call, verdict, isError, text);
   draft.useQuestion(stepQuestion(question, { type: 'call_result', toolCallId, carries, runId: draft.runId }));
+  countDenial(draft, isError, text);
+}
+
+function countDenial(draft: SessionDraft, isError: boolean, text: string) {
+  const denials = followDenials(draft.state.denials, isError, text);
+  const enough = denials?.count === LAUNCH_DENIALS_MAX;
+  draft.set({ denials: enough ? undefined : denials });
+  if (!enough) return;
+  const { text: words } = cutText(denials.words, DENIAL_BYTES);
+  const message = `A hook of the workspace or the user refuses every call of the agent. The run is stopped: mend that hook or take it out of the settings. It says: ${words}`;
+  draft.notice('error', 'hook_unhealthy', message);
+  draft.useRuns(stepRun(draft.state.runs, { type: 'interrupt' }));
 }
 
 export function tryGate(draft: SessionDraft) {

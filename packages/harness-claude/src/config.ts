@@ -3,6 +3,7 @@
 
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { type TraceSettings, toTraceSettings } from '@engram/harness-proto';
 import { asRecord, asString, parseJson } from './json-guards.js';
 import { HOOK_TIMEOUT_S } from './settings.js';
 
@@ -27,6 +28,8 @@ export interface HarnessConfig {
   readonly hookWay: 'auto' | 'command';
   /** This program's hook-bridge, without its socket argument. */
   readonly bridgeArgv: readonly string[];
+  /** Undefined: no traces. */
+  readonly tracing?: TraceSettings;
 }
 
 export function readConfig(env: NodeJS.ProcessEnv = process.env): HarnessConfig {
@@ -39,7 +42,9 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): HarnessConfig 
     problems.push(`${name} must be a whole number of milliseconds, not ${JSON.stringify(text)}`);
     return fallback;
   };
+  const tracing = toTraceSettings(env);
   const config: HarnessConfig = {
+    ...(tracing === undefined ? {} : { tracing }),
     version: packageVersion(),
     logLevel: env.ENGRAM_LOG_LEVEL ?? 'info',
     hookSilenceMs: ms('ENGRAM_HOOK_SILENCE_MS', 60_000),

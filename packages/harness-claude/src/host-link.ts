@@ -16,6 +16,7 @@ import {
 } from '@engram/harness-proto';
 import type { Logger } from 'pino';
 import type { Journal, NumberedEvent } from './journal.js';
+import { createRunSpans } from './run-spans.js';
 
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 5000;
@@ -47,6 +48,7 @@ export interface HostLink {
 
 export function openHostLink(options: HostLinkOptions): HostLink {
   const { journal, log } = options;
+  const spans = createRunSpans({ 'engram.session_id': options.attach().session_id });
   let socket: Socket | undefined;
   let attached = false;
   let closed = false;
@@ -91,8 +93,10 @@ export function openHostLink(options: HostLinkOptions): HostLink {
     if (!attached) return onAck(body);
     const { value: frame, ignoredBytes } = decodeHarnessFrame(body);
     if (ignoredBytes > 0) log.info({ ignoredBytes }, 'a command of a newer host has fields unknown here');
-    if (frame.type === 'command') options.onCommand(frame.command);
-    else log.warn({ frame: frame.type }, 'frame that no host sends');
+    if (frame.type === 'command') {
+      spans.command(frame.command);
+      options.onCommand(frame.command);
+    } else log.warn({ frame: frame.type }, 'frame that no host sends');
   };
 
   const open = () => {
@@ -129,6 +133,7 @@ export function openHostLink(options: HostLinkOptions): HostLink {
       if (attached && socket && socket.writableLength < CHUNK_BACKLOG_BYTES) socket.write(frameEvent(event));
     },
     sendStored(events) {
+      for (const { event } of events) spans.event(event);
       if (!attached || !socket) return;
       socket.cork();
       for (const { event } of events) socket.write(frameEvent(event));

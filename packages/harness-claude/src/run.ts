@@ -1,6 +1,8 @@
 // From the assignment line to the end of the session: one session per process.
 
-import { pino } from 'pino';
+import { setTimeout as delay } from 'node:timers/promises';
+import { flushSpans, setTracer, type TraceSettings } from '@engram/harness-proto';
+import { type Logger, pino } from 'pino';
 import { parseAssignment } from './assignment-line.js';
 import { readConfig } from './config.js';
 import { HarnessError } from './harness-error.js';
@@ -15,6 +17,20 @@ export const EXIT_CODES = {
   host_unreachable: 5,
 } as const satisfies Record<SessionEnd | 'bad_assignment' | 'failed', number>;
 
+const LAST_SPANS_MS = 500;
+
+/** The last spans get a moment. */
+function leave(code: number, isTraced: boolean): void {
+  if (!isTraced) process.exit(code);
+  void Promise.race([flushSpans(), delay(LAST_SPANS_MS)]).finally(() => process.exit(code));
+}
+
+async function openTracing(settings: TraceSettings, version: string, log: Logger): Promise<void> {
+  const { createOtlpTracer } = await import('@engram/harness-proto/otlp-tracer');
+  const onLost = (reason: string, spans: number): void => log.warn({ reason, spans }, 'spans were lost');
+  setTracer(createOtlpTracer({ ...settings, service: 'engram-harness', version, onLost }));
+}
+
 export async function runSession(line: string): Promise<void> {
   const config = readConfig();
   // stdout is a protocol: its one line said that we are ready.
@@ -26,7 +42,13 @@ export async function runSession(line: string): Promise<void> {
       log.fatal({ err: error }, 'unexpected error');
       process.exit(EXIT_CODES.failed);
     });
-    await openSession({ assignment, config, log, onEnd: (end) => process.exit(EXIT_CODES[end]) });
+    if (config.tracing !== undefined) await openTracing(config.tracing, config.version, log);
+    await openSession({
+      assignment,
+      config,
+      log,
+      onEnd: (end) => leave(EXIT_CODES[end], config.tracing !== undefined),
+    });
   } catch (error) {
     root.fatal({ err: error }, 'the session cannot be run');
     const bad = error instanceof HarnessError && error.code === 'bad_assignment';

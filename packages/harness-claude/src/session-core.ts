@@ -25,6 +25,7 @@ import {
   gateMessageStopped,
   gateOverdue,
 } from './defer-gate.js';
+import type { LaunchDenials } from './launch-denials.js';
 import { recoverQuestion, stepQuestion } from './question-core.js';
 import {
   type Fire,
@@ -61,6 +62,8 @@ export interface SessionState {
   readonly consumed: readonly ConsumedCall[];
   /** Questions that came past our hook. */
   readonly hookMisses: number;
+  /** Hooks that refused the newest calls, all in the same words. */
+  readonly denials?: LaunchDenials | undefined;
   readonly policyTold: boolean;
   readonly questionToolMissing: boolean;
   /** Nothing is started: a checkpoint or shutdown was asked for. */

@@ -54,6 +54,17 @@ describe.each(VERSIONS_TO_TEST)('claude %s', (version) => {
     expect(host.all('notice').map((event) => event.code)).toEqual(['permission_policy']);
   });
 
+  onNewest('stops a run when a hook that cannot start refuses every call, and says which (HOOK-05)', async () => {
+    const host = await sessions.open(version);
+    writeProjectSettings(host, projectHook('', 'echo no such script >&2; exit 2'));
+    host.prompt('[[BASHN:12]] go');
+    await host.event('run_interrupted');
+    await host.idle();
+    expect(host.all('tool_call_completed').length).toBeLessThan(8);
+    const notice = host.all('notice').find((event) => event.code === 'hook_unhealthy');
+    expect(notice?.message).toContain('no such script');
+  });
+
   it('shows no card when a hook of the project denies the question, and says so (HOOK-07)', async () => {
     const host = await sessions.open(version);
     writeProjectSettings(host, projectHook('AskUserQuestion', 'echo not here >&2; exit 2'));

@@ -114,6 +114,32 @@ describe('questions of one message with the same words (AUQ-10)', () => {
   });
 });
 
+describe('hooks that cannot start (HOOK-05)', () => {
+  const refused = (n: number, tool = 'Bash', words = '[py x]: no such file'): SessionInput => ({
+    type: 'call_result',
+    toolCallId: `t${n}`,
+    isError: true,
+    text: `PreToolUse:${tool} hook error: ${words}\n`,
+  });
+  const stops = (...inputs: SessionInput[]) =>
+    play(RUNNING, ...inputs).effects.filter((effect) => effect.type === 'send_interrupt').length;
+
+  it('stop the run when they refuse some calls in a row in the same words, whatever the tool', () => {
+    const inputs = [refused(1), refused(2, 'Read'), refused(3), refused(4, 'Edit'), refused(5)];
+    expect(stops(...inputs)).toBe(1);
+    expect(codes(play(RUNNING, ...inputs).effects)).toEqual(['hook_unhealthy']);
+    expect(stops(...inputs.slice(1))).toBe(0);
+  });
+
+  it('are not taken for a hook that decides: other words, other errors or a call that works begin anew', () => {
+    const fine: SessionInput = { type: 'call_result', toolCallId: 't', isError: false, text: 'done' };
+    const failed: SessionInput = { type: 'call_result', toolCallId: 't', isError: true, text: 'no such file' };
+    const four = [1, 2, 3, 4].map((n) => refused(n));
+    for (const between of [fine, failed, refused(9, 'Bash', '[py x]: another')])
+      expect(stops(...four, between, ...four)).toBe(0);
+  });
+});
+
 it('resumes the newest id that the agent gave its conversation (RES-02)', () => {
   const init = (claudeSessionId: string): SessionInput => ({
     type: 'initialized',
