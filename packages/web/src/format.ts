@@ -39,7 +39,7 @@ export function duration(ms: number): string {
 }
 
 export function byteSize(bytes: number): string {
-  if (bytes < 1_000) return `${bytes} bytes`;
+  if (bytes < 1_000) return bytes === 1 ? '1 byte' : `${bytes} bytes`;
   if (bytes < 1_000_000) return `${(bytes / 1_000).toFixed(bytes < 10_000 ? 1 : 0)} KB`;
   return `${(bytes / 1_000_000).toFixed(1)} MB`;
 }

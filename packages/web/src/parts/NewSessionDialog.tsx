@@ -174,7 +174,7 @@ export function NewSessionDialog({ sessions, defaultPath, onClose, onCreated }: 
         <div className="flex justify-end gap-2">
           <button
             type="button"
-            className="btn btn-quiet"
+            className="btn btn-quiet -ml-2.5"
             disabled={prompt.trim() === '' || templates.some((template) => template.prompt === prompt)}
             onClick={keepAsTemplate}
           >

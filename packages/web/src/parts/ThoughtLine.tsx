@@ -26,9 +26,9 @@ export function ThoughtLine({ row, open, onToggle }: Props) {
         <span aria-hidden className="w-3 shrink-0 text-center text-[10px]">
           {open ? '▾' : '▸'}
         </span>
-        <span className="shrink-0 font-semibold">{words.thought}</span>
+        <span className="shrink-0">{words.thought}</span>
         {!open && (
-          <span className="min-w-0 grow truncate">
+          <span className="min-w-0 grow truncate text-[12.5px]">
             <VisibleText text={row.text.slice(0, SHOWN_LENGTH).replace(/\s+/g, ' ')} />
           </span>
         )}
