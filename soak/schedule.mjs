@@ -5,7 +5,7 @@
 import { createRandom } from './random.mjs';
 
 export const KINDS = ['one', 'row', 'pair', 'bash', 'bash-first', 'write', 'plain', 'slow'];
-export const STACK_FAULTS = ['serve', 'host', 'postgres', 'up', 'all', 'stop', 'harnesses', 'agents', 'stall'];
+export const STACK_FAULTS = ['serve', 'host', 'postgres', 'up', 'all', 'stop', 'harnesses', 'agents', 'stall', 'links'];
 
 /** Events at whose sight something is done; all of them come in an ordinary life of a question. */
 const MOMENTS = [
@@ -135,6 +135,15 @@ export function planGroup(seed, first, size, parallel) {
   const faults = [];
   if (random.chance(0.7)) faults.push(planStackFault(random, random.whole(300, 7000)));
   if (random.chance(0.2)) faults.push(planStackFault(random, random.whole(500, 5000)));
+  if (random.chance(0.4)) {
+    const links = {
+      what: 'links',
+      afterMs: random.whole(300, 5000),
+      times: random.whole(1, 5),
+      gapMs: random.whole(50, 900),
+    };
+    faults.splice(random.whole(0, faults.length), 0, links);
+  }
   return { seed, first, parallel, rounds: Array.from({ length: size }, (_, i) => planRound(seed, first + i)), faults };
 }
 

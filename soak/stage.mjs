@@ -32,7 +32,12 @@ export async function openStage({ claude, model, onProblem, env = {} }) {
       port,
       model,
       idleMs: IDLE_MS,
-      env: { ENGRAM_CLAUDE_BIN: claude, ENGRAM_HOLD_MS: String(HOLD_MS), ...env },
+      env: {
+        ENGRAM_CLAUDE_BIN: claude,
+        ENGRAM_HOLD_MS: String(HOLD_MS),
+        NODE_OPTIONS: `--import=${new URL('./cut-links.mjs', import.meta.url)}`,
+        ...env,
+      },
     });
   }
 
@@ -108,7 +113,7 @@ export async function openStage({ claude, model, onProblem, env = {} }) {
       return () => outages.delete(once);
     },
 
-    async fault({ what, target, stallMs }) {
+    async fault({ what, target, stallMs, times, gapMs }) {
       switch (what) {
         case 'serve':
         case 'host':
@@ -139,6 +144,12 @@ export async function openStage({ claude, model, onProblem, env = {} }) {
           return undefined;
         case 'agents':
           for (const pid of pidsOf('agent')) kill(pid);
+          return undefined;
+        case 'links':
+          for (let cut = 0; cut < times; cut += 1) {
+            kill(engram.pids.host, 'SIGUSR2');
+            await pause(gapMs);
+          }
           return undefined;
         case 'stall':
           return void (await stall(target === 'postgres' ? pidsOf('postgres') : [engram.pids[target]], stallMs));
