@@ -3,16 +3,18 @@
 // PATH that does not run is passed over, with a word about it.
 
 import { execFile, spawn } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
 import { access, constants, realpath } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { CliError } from './cli-error.js';
 
-const run = promisify(execFile);
-/** A refusal must come within 5 s, all told. */
-const VERSION_MS = 3_000;
+/** A refusal of a start must come within 5 s, all told. */
+const START_PATIENCE_MS = 3_000;
+/** On a machine that has other things to do a start of the program alone may take this long. */
+const PATIENCE_MS = 30_000;
+const BEGUN_TICKS = 5;
 
 export interface ClaudeProgram {
   readonly bin: string;
@@ -26,8 +28,12 @@ export interface ClaudeWishes {
   readonly ownEnvironment: Readonly<Record<string, string>>;
 }
 
-/** Runs `--version`; gives the version, or why there is none. */
-export async function readClaudeVersion(bin: string, path: string): Promise<{ version: string } | { problem: string }> {
+/** Runs `--version`; gives the version, or why there is none. `slow`: still at work when patience ended. */
+export async function readClaudeVersion(
+  bin: string,
+  path: string,
+  patienceMs = PATIENCE_MS,
+): Promise<{ version: string } | { problem: string; slow?: true }> {
   // A folder that may not be entered hides what is in it: the same as not there.
   const is = (mode: number): Promise<boolean> =>
     access(bin, mode).then(
@@ -36,17 +42,48 @@ export async function readClaudeVersion(bin: string, path: string): Promise<{ ve
     );
   if (!(await is(constants.F_OK))) return { problem: 'there is no such file' };
   if (!(await is(constants.X_OK))) return { problem: 'it may not be executed' };
+  const env = { PATH: path, HOME: tmpdir(), TERM: 'dumb', DISABLE_AUTOUPDATER: '1' };
+  return new Promise((resolve) => {
+    const child = execFile(bin, ['--version'], { env }, (error, stdout) => {
+      clearTimeout(timer);
+      if (error) {
+        const code = String(error.code ?? error.signal ?? 'unknown');
+        resolve({ problem: /^\d+$/.test(code) ? `it ended with exit code ${code}` : `it cannot be run (${code})` });
+        return;
+      }
+      const version = /\d+\.\d+\.\d+/.exec(stdout)?.[0];
+      resolve(version === undefined ? { problem: 'it does not print a version' } : { version });
+    });
+    const timer = setTimeout(() => {
+      const slow = child.pid !== undefined && isAtWork(child.pid);
+      child.kill('SIGKILL');
+      const problem = `it gave no answer within ${Math.round(patienceMs / 1000)} s`;
+      resolve(slow ? { problem, slow } : { problem });
+    }, patienceMs);
+  });
+}
+
+/**
+ * A process that has not got far for want of a processor or a disk, as opposed to one that sleeps. Where the
+ * system does not tell, it is taken to be at work.
+ */
+function isAtWork(pid: number): boolean {
+  let threads: string[];
   try {
-    const env = { PATH: path, HOME: tmpdir(), TERM: 'dumb', DISABLE_AUTOUPDATER: '1' };
-    const { stdout } = await run(bin, ['--version'], { env, timeout: VERSION_MS, killSignal: 'SIGKILL' });
-    const version = /\d+\.\d+\.\d+/.exec(stdout)?.[0];
-    return version === undefined ? { problem: 'it does not print a version' } : { version };
-  } catch (error) {
-    if (error instanceof Error && 'killed' in error && error.killed === true)
-      return { problem: 'it gave no answer within 3 s' };
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-    return { problem: /^\d+$/.test(code) ? `it ended with exit code ${code}` : `it cannot be run (${code})` };
+    threads = readdirSync(`/proc/${pid}/task`);
+  } catch {
+    return process.platform !== 'linux';
   }
+  return threads.some((thread) => {
+    try {
+      const stat = readFileSync(`/proc/${pid}/task/${thread}/stat`, 'latin1');
+      const [state = '', ...rest] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+      // Clock ticks (10 ms) in user and system mode: a program that has begun has used some.
+      return state === 'R' || state === 'D' || Number(rest[10]) + Number(rest[11]) >= BEGUN_TICKS;
+    } catch {
+      return false;
+    }
+  });
 }
 
 /** ENGRAM_CLAUDE_BIN, checked; undefined when it is not set. */
@@ -55,9 +92,26 @@ export async function namedClaude({ claudeBin, path }: ClaudeWishes): Promise<Cl
   const found = await readClaudeVersion(claudeBin, path);
   if ('version' in found)
     return { bin: await realpath(claudeBin), version: found.version, source: 'ENGRAM_CLAUDE_BIN' };
-  throw new CliError(
+  throw unusable(claudeBin, found.problem);
+}
+
+/** Before a start: refuses an ENGRAM_CLAUDE_BIN that does not run, soon. One that is slow is asked again later. */
+export async function refuseBrokenClaude(
+  { claudeBin, path }: ClaudeWishes,
+  say: (line: string) => void,
+  patienceMs = START_PATIENCE_MS,
+): Promise<void> {
+  if (claudeBin === undefined) return;
+  const found = await readClaudeVersion(claudeBin, path, patienceMs);
+  if ('version' in found) return;
+  if (found.slow !== true) throw unusable(claudeBin, found.problem);
+  say(`ENGRAM_CLAUDE_BIN is ${claudeBin}, and ${found.problem}: the machine is busy. It is asked again.`);
+}
+
+function unusable(claudeBin: string, problem: string): CliError {
+  return new CliError(
     'claude_unusable',
-    `ENGRAM_CLAUDE_BIN is ${claudeBin}, but ${found.problem}.`,
+    `ENGRAM_CLAUDE_BIN is ${claudeBin}, but ${problem}.`,
     'point ENGRAM_CLAUDE_BIN at a working Claude Code, or unset it to use the one on PATH or the pinned one',
   );
 }

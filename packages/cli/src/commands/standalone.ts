@@ -3,7 +3,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { openRunDir } from '@engram/host-agent';
-import { namedClaude } from '../claude-program.js';
+import { refuseBrokenClaude } from '../claude-program.js';
 import { CliError } from '../cli-error.js';
 import type { Config } from '../config.js';
 import { openDataFolder, readOrMakeToken } from '../data-folder.js';
@@ -72,7 +72,7 @@ export async function host(config: Config, output: Output): Promise<number> {
     );
   }
   try {
-    await namedClaude(config);
+    await refuseBrokenClaude(config, output.note);
     const { startHost } = await import('../host-process.js');
     const order = {
       kind: 'host',

@@ -1,7 +1,7 @@
 // `engram up`: everything on one machine. Here is what can be refused at once: configuration, data
 // folder, a living owner, the port, the named claude. What is heavy to load or start comes after that.
 
-import { namedClaude } from '../claude-program.js';
+import { refuseBrokenClaude } from '../claude-program.js';
 import { CliError } from '../cli-error.js';
 import type { Config } from '../config.js';
 import { openDataFolder, readOrMakeToken } from '../data-folder.js';
@@ -34,7 +34,7 @@ export async function up(config: Config, main: string, output: Output): Promise<
       lock.setUrl(reachableUrl(config.host, config.port));
       await checkPort(config.host, config.port);
     }
-    await namedClaude(config);
+    await refuseBrokenClaude(config, output.note);
     const token = await readOrMakeToken(dataDir, config.apiToken);
     const { runEverything } = await import('../run-everything.js');
     return await runEverything({ config, main, output, dataDir, token, stopAsked, onUrl: lock.setUrl });
