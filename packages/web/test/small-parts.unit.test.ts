@@ -31,7 +31,13 @@ describe('format', () => {
     expect(relativeTime('2030-05-04T12:00:30Z', now)).toBe('now');
     expect(relativeTime('nonsense', now)).toBe('');
     expect([104, 14_300, 123_000, 3_900_000].map(duration)).toEqual(['0.1 s', '14 s', '2m 03s', '1h 05m']);
-    expect([1, 12, 1_536, 70_000, 2_500_000].map(byteSize)).toEqual(['1 byte', '12 bytes', '1.5 KB', '70 KB', '2.5 MB']);
+    expect([1, 12, 1_536, 70_000, 2_500_000].map(byteSize)).toEqual([
+      '1 byte',
+      '12 bytes',
+      '1.5 KB',
+      '70 KB',
+      '2.5 MB',
+    ]);
     expect(splitPath('src/a/b.ts')).toEqual({ folder: 'src/a/', name: 'b.ts' });
   });
 });
