@@ -360,6 +360,9 @@ export interface HostDesk {
   /** The host ends in order and holds nothing any more. */
   leaveHost(hostId: string): Promise<void>;
 
+  /** Housekeeping: removes rows that nobody can ask for any more. Gives how many, by table. */
+  tidy(): Promise<Readonly<Record<string, number>>>;
+
   /** Deleted sessions of which a store may still have objects; any of its hosts removes them. */
   deletedInStore(storeId: string): Promise<readonly string[]>;
   confirmDeletedInStore(storeId: string, sessionId: string): Promise<void>;

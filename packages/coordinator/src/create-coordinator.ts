@@ -28,6 +28,7 @@ import { createGroupCommit, type GroupCommit } from './host/group-commit.js';
 import { drainHost, heartbeat, leaveHost, listHosts } from './host/hosts.js';
 import { claimSessions, hasWork, LEASE_MS, releaseLease, renewLeases, setStatus } from './host/leases.js';
 import { commitFiles, confirmDeletedInStore, deletedInStore, keepFilesHere } from './host/session-files.js';
+import { tidy } from './host/tidy.js';
 import { type ChunkPublisher, createChunkPublisher } from './live/chunks.js';
 import { createListener } from './live/listener.js';
 import { createNotifier, EVENTS_CHANNEL, type HintChannel, WORK_CHANNEL } from './live/notifier.js';
@@ -196,6 +197,7 @@ function toHostDesk(deps: {
     keepFilesHere: (sessionId, epoch) => ask(keepFilesHere(db, sessionId, epoch)),
     hasWork: (sessionId) => ask(hasWork(db, sessionId)),
     leaveHost: (hostId) => ask(leaveHost(db, hostId, instance), WORK_CHANNEL),
+    tidy: () => ask(tidy(db)),
     deletedInStore: (storeId) => ask(deletedInStore(db, storeId)),
     confirmDeletedInStore: (storeId, sessionId) => ask(confirmDeletedInStore(db, storeId, sessionId)),
     deletedSessions: (hostId) => ask(deletedSessions(db, hostId)),

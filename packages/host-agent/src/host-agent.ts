@@ -80,6 +80,7 @@ const CLOSE_MS = 10_000;
 /** Files on their way into a store are worth waiting for. */
 const STORE_CLOSE_MS = 45_000;
 const DESK_MS = 2_000;
+const TIDY_MS = 10 * 60_000;
 const DRAIN_STEP_MS = 100;
 
 function createPolicy(options: HostAgentOptions): RunnerPolicy {
@@ -141,6 +142,7 @@ export async function startHostAgent(options: HostAgentOptions): Promise<HostAge
   let claudeVersion: string | undefined;
   let draining = false;
   let cleaning = false;
+  let tidyAt = 0;
   let keeper: LeaseKeeper | undefined;
 
   const info = (): HostInfo => ({
@@ -212,6 +214,9 @@ export async function startHostAgent(options: HostAgentOptions): Promise<HostAge
       log.info({ sessionId }, 'removed the files of a deleted session');
     }
     await files.removeDeleted();
+    if (Date.now() < tidyAt) return;
+    tidyAt = Date.now() + TIDY_MS;
+    log.debug(await desk.tidy(), 'removed rows that nobody asks for any more');
   }
 
   function cleanUp(): void {
