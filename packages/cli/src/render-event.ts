@@ -32,11 +32,14 @@ function renderKnown(event: KnownEvent, context: RenderContext): readonly string
     case 'session_created':
       return [paint.bold(`▌ ${safeLine(event.title)}`)];
     case 'prompt_received':
-      return indent(
-        event.text,
-        `${paint.cyan('you')} ${safeLine(event.by.name) === 'you' ? '' : `(${safeLine(event.by.name)}) `}`.trimEnd(),
-        paint,
-      );
+      return [
+        ...indent(
+          event.text,
+          `${paint.cyan('you')} ${safeLine(event.by.name) === 'you' ? '' : `(${safeLine(event.by.name)}) `}`.trimEnd(),
+          paint,
+        ),
+        ...(event.attachments ?? []).map(({ name, size }) => paint.dim(`  + ${safeLine(name)} (${size} bytes)`)),
+      ];
     case 'agent_message':
       return event.role === 'user'
         ? []

@@ -49,6 +49,17 @@ describe('renderEvent', () => {
     expect(show({ ...base, change: { type: 'edit', hunks: [{ old: 'a', new: 'b' }] } })).toBe('± src/a.ts (1 edit)');
   });
 
+  it('names the files of a message, and says in one line what the agent thought', () => {
+    const attachments = [{ attachment_id: 'a', name: 'shot.png', media_type: 'image/png', size: 70 }];
+    const by = { id: 'a', name: 'you' };
+    expect(show({ type: 'prompt_received', prompt_id: 'p', text: 'Look', by, attachments })).toBe(
+      'you\n  Look\n  + shot.png (70 bytes)',
+    );
+    expect(show({ type: 'agent_thought', run_id: 'r', message_id: 'm', text: 'First\nthe parser' })).toMatch(
+      /^· thought: First.*the parser$/,
+    );
+  });
+
   it('neutralises control codes in every foreign field', () => {
     const evil = '\u001b[2J\u001b]0;x\u0007';
     const events: ApiEvent[] = [
@@ -75,7 +86,14 @@ describe('renderEvent', () => {
       { type: 'question_answered', run_id: 'r', tool_call_id: 't', answers: { [evil]: [evil] } },
       { type: 'question_dismissed', run_id: 'r', tool_call_id: 't', reason: evil },
       { type: 'session_created', title: evil, agent: 'claude', by: { id: 'a', name: evil } },
-      { type: 'prompt_received', prompt_id: 'p', text: evil, by: { id: 'a', name: evil } },
+      {
+        type: 'prompt_received',
+        prompt_id: 'p',
+        text: evil,
+        by: { id: 'a', name: evil },
+        attachments: [{ attachment_id: 'a', name: evil, media_type: evil, size: 1 }],
+      },
+      { type: 'agent_thought', run_id: 'r', message_id: 'm', text: evil },
       { type: 'answer_submitted', tool_call_id: 't', answers: {}, by: { id: 'a', name: evil } },
       { type: 'answer_failed', tool_call_id: 't', code: evil, message: evil },
       { type: 'session_error', code: evil, message: evil },
