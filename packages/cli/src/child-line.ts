@@ -3,6 +3,7 @@
 // to stop. Secrets travel here and nowhere else.
 
 import type { PostgresConnection } from '@engram/coordinator';
+import type { TraceSettings } from '@engram/harness-proto';
 import type { StoreSettings } from '@engram/host-agent';
 import type { LogLevel } from './config.js';
 
@@ -11,6 +12,7 @@ export interface CommonOrder {
   readonly dataDir: string;
   readonly runDir: string;
   readonly logLevel: LogLevel;
+  readonly tracing?: TraceSettings;
 }
 
 export interface ServeOrder extends CommonOrder {

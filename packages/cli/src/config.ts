@@ -3,6 +3,7 @@
 
 import { homedir, tmpdir } from 'node:os';
 import { isAbsolute, resolve } from 'node:path';
+import { type TraceSettings, toTraceSettings } from '@engram/harness-proto';
 import type { StoreSettings } from '@engram/host-agent';
 import { CliError } from './cli-error.js';
 
@@ -48,6 +49,8 @@ export interface Config {
   /** What an agent may see of our environment: credentials, proxies, PATH, LANG, and what the user added. */
   readonly agentEnvironment: Readonly<Record<string, string>>;
   readonly credentials: 'environment' | 'none';
+  /** Traces to a collector, by OpenTelemetry's own variables; undefined: none. */
+  readonly tracing?: TraceSettings;
   /** For programs of our own that we start: everything but what is meant for agents and this configuration. */
   readonly ownEnvironment: Readonly<Record<string, string>>;
   readonly colours: boolean;
@@ -166,6 +169,7 @@ export function readConfig(options: GlobalOptions, env: NodeJS.ProcessEnv = proc
     );
   }
   const cwd = (env.npm_lifecycle_event === undefined ? undefined : text('INIT_CWD')) ?? process.cwd();
+  const tracing = toTraceSettings(env);
   const agentEnvironment = pick(env, [...AGENT_NAMES, ...agentNames]);
   return Object.freeze({
     cwd,
@@ -189,6 +193,7 @@ export function readConfig(options: GlobalOptions, env: NodeJS.ProcessEnv = proc
     logLevel,
     ...(metricsToken === undefined ? {} : { metricsToken }),
     agentEnvironment,
+    ...(tracing === undefined ? {} : { tracing }),
     credentials: CREDENTIAL_NAMES.some((name) => text(name) !== undefined) ? 'environment' : 'none',
     ownEnvironment: withoutAgents(env),
     colours: text('NO_COLOR') === undefined && text('TERM') !== 'dumb',

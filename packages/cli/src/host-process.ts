@@ -9,6 +9,7 @@ import type { HostOrder } from './child-line.js';
 import { chooseClaude } from './claude-program.js';
 import { explainError } from './cli-error.js';
 import { harnessMain, readVersion } from './installation.js';
+import { openTracing } from './tracing.js';
 
 export interface HostProcess {
   readonly agent: HostAgent;
@@ -20,6 +21,7 @@ export async function startHost(order: HostOrder, log: Logger, note: (text: stri
   const resolveClaude = createClaudeResolver(order, log, note);
   // First: settings that cannot work are told before anything is waited for.
   const store = order.store === undefined ? undefined : await openStore(order.store, log);
+  const lastSpans = await openTracing(order.tracing, 'engram-host', log);
   const coordinator = await createCoordinator({ connection: order.database, log });
   const demo = await createDemoModel({ story: true });
   let closing: Promise<void> | undefined;
@@ -37,6 +39,7 @@ export async function startHost(order: HostOrder, log: Logger, note: (text: stri
       holdMs: order.holdMs,
       harnessCommand: [process.execPath, harnessMain, 'run'],
       resolveClaude,
+      ...(order.tracing === undefined ? {} : { harnessEnvironment: order.tracing.env }),
       agentEnvironment: order.agentEnvironment,
       credentials: order.credentials,
       demoModelUrl: demo.url,
@@ -51,6 +54,7 @@ export async function startHost(order: HostOrder, log: Logger, note: (text: stri
         closing ??= asleep.then(async () => {
           await demo.close();
           await coordinator.close();
+          await lastSpans();
         });
         return closing;
       },

@@ -75,7 +75,8 @@ async function toPlan({ config, main, output, dataDir, token }: UpRun): Promise<
   const runDir = await openRunDir(dataDir);
   const log = createFileLog(dataDir, 'up', config.logLevel);
   const { logLevel, workspaceRoots, holdMs } = config;
-  const common = { dataDir, runDir, logLevel, workspaceRoots, holdMs };
+  const { tracing } = config;
+  const common = { dataDir, runDir, logLevel, workspaceRoots, holdMs, ...(tracing === undefined ? {} : { tracing }) };
   return {
     main,
     dataDir,

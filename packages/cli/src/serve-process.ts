@@ -7,6 +7,7 @@ import type { Logger } from 'pino';
 import type { ServeOrder } from './child-line.js';
 import { readVersion, webRoot } from './installation.js';
 import { portError } from './port-check.js';
+import { openTracing } from './tracing.js';
 
 /** The owner of everything on a machine of one's own. */
 export const LOCAL_OWNER = { id: 'local', name: 'you' } as const;
@@ -18,6 +19,7 @@ export interface ServeProcess {
 }
 
 export async function startServe(order: ServeOrder, log: Logger): Promise<ServeProcess> {
+  const lastSpans = await openTracing(order.tracing, 'engram-serve', log);
   const coordinator = await createCoordinator({ connection: order.database, log });
   try {
     await coordinator.putToken(createHash('sha256').update(order.token).digest(), LOCAL_OWNER);
@@ -46,6 +48,7 @@ export async function startServe(order: ServeOrder, log: Logger): Promise<ServeP
       async close() {
         await door.close();
         await coordinator.close();
+        await lastSpans();
       },
     };
   } catch (error) {

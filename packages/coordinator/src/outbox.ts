@@ -2,7 +2,7 @@
 // and retired only by the event that proves its effect (see fold-events.ts). Oldest first. The files of
 // a prompt stand beside its command in the row: the wire does not know them, the host does.
 
-import type { HarnessCommand } from '@engram/harness-proto';
+import { type HarnessCommand, startSpan } from '@engram/harness-proto';
 import { type RawBuilder, sql } from 'kysely';
 import { z } from 'zod';
 import type { OutboxCommand } from './coordinator.js';
@@ -24,15 +24,22 @@ export interface NewOutboxRow {
 
 /** The session's row is locked. */
 export async function putCommand(tx: Db, sessionId: string, row: NewOutboxRow): Promise<void> {
+  const span = startSpan(`accept ${row.kind}`, { kind: 'producer', attributes: { 'engram.session_id': sessionId } });
   await sql`with moved as (update sessions set wish_version = wish_version + 1 where id = ${sessionId})
     insert into outbox (session_id, kind, ref, command, wakes, accepted_at)
-    values (${sessionId}, ${row.kind}, ${row.ref}, ${toJsonText(toStored(row))}::jsonb, ${row.wakes}, clock_timestamp())`.execute(
+    values (${sessionId}, ${row.kind}, ${row.ref}, ${toJsonText(toStored(row, span?.traceParent))}::jsonb, ${row.wakes}, clock_timestamp())`.execute(
     tx,
   );
+  span?.end();
 }
 
-function toStored({ command, attachments }: NewOutboxRow): object {
-  return attachments === undefined || attachments.length === 0 ? command : { ...command, attachments };
+/** What the wire does not know, and a release that does not know a field leaves out, stands beside the command. */
+function toStored({ command, attachments = [] }: NewOutboxRow, trace_parent: string | undefined): object {
+  return {
+    ...command,
+    ...(attachments.length === 0 ? {} : { attachments }),
+    ...(trace_parent === undefined ? {} : { trace_parent }),
+  };
 }
 
 export interface Retirement {

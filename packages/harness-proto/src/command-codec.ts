@@ -10,8 +10,8 @@ import {
 } from './commands.js';
 import { type Decoded, decodeOrKeep } from './decoded.js';
 import { readAnswers, readQuestions, writeAnswers, writeQuestions } from './question-codec.js';
-import { type Read, type Reader, readStrings } from './reader.js';
-import { type Write, Writer, writeStrings } from './writer.js';
+import { type Read, type Reader, readString, readStrings } from './reader.js';
+import { trailingField, type Write, Writer, writeString, writeStrings } from './writer.js';
 
 const REASONS = ['idle', 'preempt', 'manual', 'run_completed'] as const satisfies readonly CheckpointReason[];
 
@@ -41,6 +41,7 @@ export function writeCommand(writer: Writer, command: HarnessCommand): void {
     case 'prompt':
       writer.string(command.text);
       writer.string(command.prompt_id);
+      writer.trailing(trailingField(command.trace_parent, writeString));
       break;
     case 'interrupt':
     case 'rehandshake':
@@ -55,10 +56,12 @@ export function writeCommand(writer: Writer, command: HarnessCommand): void {
     case 'answer_question':
       writer.string(command.tool_call_id);
       writeAnswers(writer, command.answers);
+      writer.trailing(trailingField(command.trace_parent, writeString));
       break;
     case 'dismiss_question':
       writer.string(command.tool_call_id);
       writer.string(command.reason);
+      writer.trailing(trailingField(command.trace_parent, writeString));
       break;
     case 'attend_question':
       writer.string(command.tool_call_id);
@@ -76,6 +79,11 @@ export function writeCommand(writer: Writer, command: HarnessCommand): void {
   }
 }
 
+function readTraceParent(reader: Reader): { readonly trace_parent?: string } {
+  const trace_parent = reader.trailing(readString);
+  return trace_parent === undefined ? {} : { trace_parent };
+}
+
 function readCommand(reader: Reader): KnownHarnessCommand {
   const type = reader.oneOf(COMMAND_TYPES);
   switch (type) {
@@ -84,7 +92,7 @@ function readCommand(reader: Reader): KnownHarnessCommand {
     case 'shutdown':
       return { type, grace_secs: reader.u32() };
     case 'prompt':
-      return { type, text: reader.string(), prompt_id: reader.string() };
+      return { type, text: reader.string(), prompt_id: reader.string(), ...readTraceParent(reader) };
     case 'interrupt':
     case 'rehandshake':
       return { type };
@@ -93,9 +101,9 @@ function readCommand(reader: Reader): KnownHarnessCommand {
     case 'dequeue_queued':
       return { type, prompt_id: reader.string() };
     case 'answer_question':
-      return { type, tool_call_id: reader.string(), answers: readAnswers(reader) };
+      return { type, tool_call_id: reader.string(), answers: readAnswers(reader), ...readTraceParent(reader) };
     case 'dismiss_question':
-      return { type, tool_call_id: reader.string(), reason: reader.string() };
+      return { type, tool_call_id: reader.string(), reason: reader.string(), ...readTraceParent(reader) };
     case 'attend_question':
       return { type, tool_call_id: reader.string(), hold_ms: reader.u32() };
     case 'reconcile':

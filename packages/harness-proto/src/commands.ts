@@ -20,6 +20,9 @@ export interface Prompt {
   readonly type: 'prompt';
   readonly text: string;
   readonly prompt_id: string;
+  // trailing
+  /** W3C `traceparent` of what asked for this. */
+  readonly trace_parent?: string;
 }
 export interface Interrupt {
   readonly type: 'interrupt';
@@ -41,11 +44,17 @@ export interface AnswerQuestion {
   readonly type: 'answer_question';
   readonly tool_call_id: string;
   readonly answers: Answers;
+  // trailing
+  /** W3C `traceparent` of what asked for this. */
+  readonly trace_parent?: string;
 }
 export interface DismissQuestion {
   readonly type: 'dismiss_question';
   readonly tool_call_id: string;
   readonly reason: string;
+  // trailing
+  /** W3C `traceparent` of what asked for this. */
+  readonly trace_parent?: string;
 }
 /** A person is answering: wake ahead of the answer and hold. Renews; 0 releases the hold. */
 export interface AttendQuestion {

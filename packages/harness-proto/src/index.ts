@@ -9,3 +9,4 @@ export { decodeEvent, encodeEvent } from './event-codec.js';
 export * from './events.js';
 export * from './framing.js';
 export * from './proto-error.js';
+export * from './trace-context.js';

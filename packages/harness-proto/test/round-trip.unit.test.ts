@@ -170,7 +170,10 @@ const command: fc.Arbitrary<HarnessCommand> = fc.oneof(
     reason: fc.constantFrom('idle' as const, 'preempt' as const, 'manual' as const, 'run_completed' as const),
   }),
   fc.record({ type: of('shutdown'), grace_secs: u32 }),
-  fc.record({ type: of('prompt'), text, prompt_id: text }),
+  fc.record(
+    { type: of('prompt'), text, prompt_id: text, trace_parent: text },
+    { requiredKeys: ['type', 'text', 'prompt_id'] },
+  ),
   fc.record({ type: of('interrupt') }),
   fc.record({ type: of('rehandshake') }),
   fc.record({ type: of('edit_queued'), prompt_id: text, text }),

@@ -55,9 +55,11 @@ describe('a body cut short', () => {
     }
   });
 
-  it.each(COMMAND_GOLDENS)('is an error at every point inside the command $name', ({ hex }) => {
+  it.each(COMMAND_GOLDENS)('is an error at every point inside the command $name', ({ value, hex }) => {
     const body = bytesOf(hex);
+    const trailing = 'trace_parent' in value ? 1 + 8 + (value.trace_parent ?? '').length : 0;
     for (let length = 0; length < body.length; length++) {
+      if (trailing > 0 && length === body.length - trailing) continue;
       expect(codeOf(() => decodeCommand(body.subarray(0, length)))).toMatch(/^(truncated|length_beyond_body)$/);
     }
   });

@@ -49,6 +49,8 @@ export interface HostAgentOptions {
   /** argv that starts a harness waiting for its assignment on stdin. */
   readonly harnessCommand: readonly string[];
   readonly resolveClaude: () => Promise<ClaudeBinary>;
+  /** What harnesses get beside PATH and language; agents do not see it. */
+  readonly harnessEnvironment?: Readonly<Record<string, string>>;
   /** The agent's listed environment, PATH and credentials included. */
   readonly agentEnvironment: Readonly<Record<string, string>>;
   readonly credentials: 'environment' | 'none';
@@ -132,7 +134,7 @@ export async function startHostAgent(options: HostAgentOptions): Promise<HostAge
   const policy = createPolicy(options);
   const pool = createHarnessPool({
     command: options.harnessCommand,
-    environment: harnessEnvironment(options.agentEnvironment),
+    environment: { ...harnessEnvironment(options.agentEnvironment), ...options.harnessEnvironment },
     dataDir,
     size: options.poolSize ?? 2,
     refillDelayMs: options.timings?.refillDelayMs ?? 1_500,

@@ -3,7 +3,7 @@
 // refreshes run one at a time, so that no command overtakes another or goes out twice on one link.
 
 import type { AttachFacts, HostDesk, OutboxCommand } from '@engram/coordinator';
-import type { HarnessCommand } from '@engram/harness-proto';
+import { type HarnessCommand, startSpan } from '@engram/harness-proto';
 import type { Logger } from 'pino';
 import { placeFiles } from './attached-files.js';
 import { pause, within } from './deadline.js';
@@ -194,11 +194,21 @@ export function createSessionFeed(options: SessionFeedOptions): SessionFeed {
     return undefined;
   }
 
+  /** The delivery as a span of the command's trace; what the harness does is below it. */
+  function traced(command: HarnessCommand, outboxId: number): HarnessCommand {
+    if (command.type !== 'prompt' && command.type !== 'answer_question' && command.type !== 'dismiss_question')
+      return command;
+    const attributes = { 'engram.session_id': sessionId, 'engram.outbox_id': outboxId, 'engram.epoch': epoch };
+    const span = startSpan(`deliver ${command.type}`, { kind: 'consumer', parent: command.trace_parent, attributes });
+    span?.end();
+    return span === undefined ? command : { ...command, trace_parent: span.traceParent };
+  }
+
   function deliver(outboxId: number, command: HarnessCommand): void {
     lastOutboxId = Math.max(lastOutboxId, outboxId);
     const settles = command.type === 'answer_question' || command.type === 'dismiss_question';
     if (settles && command.tool_call_id === hold?.toolCallId) hold = undefined;
-    link?.send(command);
+    link?.send(traced(command, outboxId));
     log.info({ outboxId, command: command.type }, 'command delivered');
     tell({ type: 'command_sent', command });
   }

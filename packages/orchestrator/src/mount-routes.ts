@@ -1,6 +1,7 @@
 // Routes of the table → fastify. In this order, and nothing of a later step happens when an earlier
 // one says no: identity, admission, rate, body, session and ownership, input, handler.
 
+import { inSpan, startSpan } from '@engram/harness-proto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Door } from './door.js';
 import { OCTET_STREAM, takeBytes } from './http-edge.js';
@@ -8,7 +9,7 @@ import { type Identity, identify, isOperator, NOBODY } from './identity.js';
 import { admit, ruleOf } from './policy.js';
 import { notFound, Problem } from './problem.js';
 import type { RateLimiter } from './rate-limit.js';
-import { type ApiRoute, type RawCall, STREAMED } from './route-table.js';
+import { type ApiRoute, type Outcome, type RawCall, STREAMED } from './route-table.js';
 
 export interface MountDeps {
   readonly door: Door;
@@ -76,7 +77,7 @@ export function mountRoute(app: FastifyInstance, route: ApiRoute, deps: MountDep
         return reply.raw;
       },
     };
-    const outcome = await route.run(raw, door);
+    const outcome = await traced(request, () => route.run(raw, door));
     if (outcome === STREAMED) return reply;
     reply.code(outcome.status).headers({ 'cache-control': 'no-store', ...outcome.headers });
     if (outcome.body === undefined) return reply.send();
@@ -85,6 +86,32 @@ export function mountRoute(app: FastifyInstance, route: ApiRoute, deps: MountDep
     }
     const text = typeof outcome.body === 'string' ? outcome.body : JSON.stringify(outcome.body);
     return reply.type(outcome.contentType ?? 'application/json; charset=utf-8').send(text);
+  }
+
+  /** What changes something is traced; a reader's own trace goes on here. */
+  async function traced<T extends Outcome>(request: FastifyRequest, run: () => Promise<T>): Promise<T> {
+    const { traceparent: parent } = request.headers;
+    const span =
+      spec.method === 'GET'
+        ? undefined
+        : startSpan(`${spec.method} ${spec.path}`, {
+            kind: 'server',
+            ...(typeof parent === 'string' ? { parent } : {}),
+            attributes: {
+              'http.request.method': spec.method,
+              'http.route': spec.path,
+              'engram.request_id': request.id,
+            },
+          });
+    if (span === undefined) return run();
+    try {
+      const outcome = await inSpan(span, run);
+      span.end(outcome === STREAMED ? {} : { attributes: { 'http.response.status_code': outcome.status } });
+      return outcome;
+    } catch (error) {
+      span.end({ failed: error instanceof Problem ? error.code : 'internal' });
+      throw error;
+    }
   }
 
   const mounted = {
