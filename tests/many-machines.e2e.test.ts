@@ -99,6 +99,16 @@ describe.each(versionsToTest())('many machines, Claude Code %s', (version) => {
     return started;
   }
 
+  /** A command of whoever runs the machines. */
+  const engram = (...args: readonly string[]) =>
+    JSON.parse(
+      String(
+        spawnSync(process.execPath, [join(repositoryRoot, 'packages/cli/dist/main.js'), ...args, '--json'], {
+          env: cleanEnvironment({ DATABASE_URL: url }),
+        }).stdout,
+      ),
+    );
+
   const api = (at = made.length): ApiClient => {
     const client = clients[at % clients.length];
     if (client === undefined) throw new Error('no server');
@@ -188,10 +198,7 @@ describe.each(versionsToTest())('many machines, Claude Code %s', (version) => {
     const victim = where[0] ?? '';
     const other = where[1] ?? '';
 
-    const list = spawnSync(process.execPath, [join(repositoryRoot, 'packages/cli/dist/main.js'), 'hosts', '--json'], {
-      env: cleanEnvironment({ DATABASE_URL: url }),
-    });
-    const { hosts: rows } = JSON.parse(String(list.stdout));
+    const { hosts: rows } = engram('hosts');
     expect(rows).toMatchObject([
       { alive: true, draining: false, sessions: 1 },
       { alive: true, draining: false, sessions: 1 },
@@ -268,6 +275,19 @@ describe.each(versionsToTest())('many machines, Claude Code %s', (version) => {
     for (const event of late) if (event.run_id !== undefined) expect(event.run_id).toBe(secondRun);
     expect(after.filter((event) => says(event, 'The long part is done.'))).toHaveLength(1);
     await expectWhole(id);
+  });
+
+  it('a drained host takes nothing new, and takes again when it may', async () => {
+    const [first, second] = engram('hosts').hosts;
+    expect(engram('host', 'drain', first.host_id, '--wait')).toMatchObject({ draining: true, sessions: 0 });
+    const ids = [await create('[[BUSY]]'), await create('[[BUSY]]'), await create('[[BUSY]]')];
+    for (const id of ids) await until('the turn', async () => (await count(id, 'run_started')) === 1);
+    expect(engram('hosts').hosts).toMatchObject([
+      { host_id: first.host_id, draining: true, sessions: 0 },
+      { host_id: second.host_id, draining: false, sessions: 3 },
+    ]);
+    expect(engram('host', 'drain', first.host_id, '--undo')).toMatchObject({ draining: false });
+    for (const id of ids) await until('sleep', async () => (await api().getSession(id)).status === 'idle');
   });
 
   it('PostgreSQL goes down hard under load and comes back: every accepted prompt is done once, and the log is whole', async () => {

@@ -3,6 +3,8 @@
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import type { StoreSettings } from '@engram/host-agent';
+import { pino } from 'pino';
 import { type ClaudeProgram, claudeOnPath, namedClaude, pinnedClaude } from '../claude-program.js';
 import { explainError } from '../cli-error.js';
 import type { Config } from '../config.js';
@@ -37,6 +39,7 @@ export async function doctor(config: Config, output: Output): Promise<number> {
     for (const finding of toTrialFindings(await runTrial(config.ownEnvironment, claude.bin))) tell(finding);
   }
   tell(checkCredentials(config));
+  if (config.store !== undefined) tell(await checkStore(config.store));
   const failed = findings.some((finding) => finding.verdict === 'fail');
   if (output.json) output.result({ ok: !failed, findings }, []);
   return failed ? 1 : 0;
@@ -128,6 +131,18 @@ function checkCredentials(config: Config): Finding {
         detail: 'none in the environment; only the demo works',
         mend: 'set ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN or CLAUDE_CODE_OAUTH_TOKEN where Engram is started',
       };
+}
+
+/** Opens it as a host would; a new store is made. */
+async function checkStore(settings: StoreSettings): Promise<Finding> {
+  const { openStore } = await import('@engram/host-agent');
+  try {
+    const store = await openStore(settings, pino({ level: 'silent' }));
+    const key = settings.key === undefined ? 'not encrypted' : 'encrypted';
+    return { check: 'store', verdict: 'ok', detail: `${store.name} answers (${store.id}, ${key})` };
+  } catch (error) {
+    return { check: 'store', verdict: 'fail', detail: explainError(error) };
+  }
 }
 
 function toLines({ check, verdict, detail, mend }: Finding, output: Output): readonly string[] {
