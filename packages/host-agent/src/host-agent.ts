@@ -80,7 +80,7 @@ const BACKGROUND_MS = 15 * 60_000;
 const HOLD_MS = 120_000;
 const CLOSE_MS = 10_000;
 /** Files on their way into a store are worth waiting for. */
-const STORE_CLOSE_MS = 45_000;
+const STORE_CLOSE_MS = 20_000;
 const DESK_MS = 2_000;
 const TIDY_MS = 10 * 60_000;
 const DRAIN_STEP_MS = 100;
