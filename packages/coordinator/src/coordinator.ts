@@ -360,6 +360,9 @@ export interface HostDesk {
   /** The host ends in order and holds nothing any more. */
   leaveHost(hostId: string): Promise<void>;
 
+  /** Sessions whose copy on this host's disk only takes room. */
+  staleCopies(hostId: string): Promise<readonly string[]>;
+  forgetCopy(hostId: string, sessionId: string): Promise<void>;
   /** Housekeeping: removes rows that nobody can ask for any more. Gives how many, by table. */
   tidy(): Promise<Readonly<Record<string, number>>>;
 

@@ -27,7 +27,14 @@ import { attachFacts, commandsAfter, sessionWishes } from './host/attach-facts.j
 import { createGroupCommit, type GroupCommit } from './host/group-commit.js';
 import { drainHost, heartbeat, leaveHost, listHosts } from './host/hosts.js';
 import { claimSessions, hasWork, LEASE_MS, releaseLease, renewLeases, setStatus } from './host/leases.js';
-import { commitFiles, confirmDeletedInStore, deletedInStore, keepFilesHere } from './host/session-files.js';
+import {
+  commitFiles,
+  confirmDeletedInStore,
+  deletedInStore,
+  forgetCopy,
+  keepFilesHere,
+  staleCopies,
+} from './host/session-files.js';
 import { tidy } from './host/tidy.js';
 import { type ChunkPublisher, createChunkPublisher } from './live/chunks.js';
 import { createListener } from './live/listener.js';
@@ -197,6 +204,8 @@ function toHostDesk(deps: {
     keepFilesHere: (sessionId, epoch) => ask(keepFilesHere(db, sessionId, epoch)),
     hasWork: (sessionId) => ask(hasWork(db, sessionId)),
     leaveHost: (hostId) => ask(leaveHost(db, hostId, instance), WORK_CHANNEL),
+    staleCopies: (hostId) => ask(staleCopies(db, hostId)),
+    forgetCopy: (hostId, sessionId) => ask(forgetCopy(db, hostId, sessionId)),
     tidy: () => ask(tidy(db)),
     deletedInStore: (storeId) => ask(deletedInStore(db, storeId)),
     confirmDeletedInStore: (storeId, sessionId) => ask(confirmDeletedInStore(db, storeId, sessionId)),

@@ -110,6 +110,32 @@ describe('files in a store', () => {
     expect(await ids('h2')).toEqual([held.id]);
   });
 
+  it('make the copy on the host before a thing to remove, a day after another host stored newer ones', async () => {
+    const connection = await database.makeDatabase();
+    coordinator = await database.createCoordinator({ connection, leaseMs: LEASE_MS });
+    for (const id of ['h1', 'h2']) await coordinator.heartbeat(hostInfo(id, { store_id: 'store' }));
+    const { held, prompt_id } = await prompted();
+    await beginRun(held, prompt_id, 'r1');
+    await held.say({ type: 'run_completed', run_id: 'r1', ok: true });
+    await commit(held, 'm.1');
+    await coordinator.releaseLease(held.id, held.epoch, 'idle');
+    await coordinator.wake(held.id);
+    const next = await claimOne(coordinator, held.id, 'h2');
+    await coordinator.attachFacts(held.id, next.epoch);
+    await commit(next, 'm.2');
+    await coordinator.releaseLease(held.id, next.epoch, 'idle');
+    expect(await coordinator.staleCopies('h1')).toEqual([]);
+    await database.query(connection, `update sessions set files_at = files_at - interval '25 hours'`);
+    expect(await coordinator.staleCopies('h1')).toEqual([held.id]);
+    expect(await coordinator.staleCopies('h2')).toEqual([]);
+    await coordinator.forgetCopy('h2', held.id);
+    await coordinator.forgetCopy('h1', held.id);
+    expect(await coordinator.staleCopies('h1')).toEqual([]);
+    // The one that has the files still hears of a deletion, the other need not.
+    await coordinator.deleteSession(held.id);
+    expect([await coordinator.deletedSessions('h1'), await coordinator.deletedSessions('h2')]).toEqual([[], [held.id]]);
+  });
+
   it('of a deleted session are remembered until a host of the store removed them', async () => {
     const { held } = await prompted();
     await commit(held, 'm.1');

@@ -218,6 +218,12 @@ export async function startHostAgent(options: HostAgentOptions): Promise<HostAge
     await files.removeDeleted();
     if (Date.now() < tidyAt) return;
     tidyAt = Date.now() + TIDY_MS;
+    for (const sessionId of await desk.staleCopies(hostId)) {
+      if (runners.has(sessionId)) continue;
+      await files.dropCopy(sessionId);
+      await desk.forgetCopy(hostId, sessionId);
+      log.info({ sessionId }, 'removed an old copy of a session that went on elsewhere');
+    }
     log.debug(await desk.tidy(), 'removed rows that nobody asks for any more');
   }
 

@@ -2,11 +2,14 @@
 // when another host ran it last, put away when it goes to sleep and after each completed run. Without a
 // store the files stay on this disk, and the database gives the session to this host.
 
-import { stat } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { rename, stat } from 'node:fs/promises';
 import type { Claim, HostDesk, Workspace } from '@engram/coordinator';
 import type { Logger } from 'pino';
 import { pause } from './deadline.js';
+import { removeTree } from './remove-tree.js';
 import { type SessionFolder, sessionFolder, writeWorkspaceRecord } from './session-folder.js';
+import { isErrno } from './socket-path.js';
 import type { FileStore } from './store/file-store.js';
 import { StoreError } from './store/store-error.js';
 
@@ -36,6 +39,8 @@ export interface SessionFiles {
   putAway(what: PutAway, signal: AbortSignal): Promise<'stored' | 'stale_epoch'>;
   /** Objects of deleted sessions. */
   removeDeleted(): Promise<void>;
+  /** A copy that only takes room. Moved aside at once, so that a session that comes back is not in the way. */
+  dropCopy(sessionId: string): Promise<void>;
 }
 
 /** Credentials of a login never leave the host; the agent's process is this host's affair. */
@@ -104,6 +109,15 @@ export function createSessionFiles(options: SessionFilesOptions): SessionFiles {
         .collect(sessionId, epoch, manifest)
         .catch((error: unknown) => log.warn({ err: error }, 'older objects of the session are still in the store'));
       return 'stored';
+    },
+
+    async dropCopy(sessionId) {
+      const { root } = sessionFolder(dataDir, sessionId);
+      const aside = `${root}.${randomBytes(4).toString('hex')}.old`;
+      await rename(root, aside).catch((error: unknown) => {
+        if (!isErrno(error, 'ENOENT')) throw error;
+      });
+      await removeTree(aside);
     },
 
     async removeDeleted() {

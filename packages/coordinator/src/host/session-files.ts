@@ -68,6 +68,25 @@ export async function keepFilesHere(db: Db, sessionId: string, epoch: number): P
   });
 }
 
+const COPY_KEPT = sql.raw(`interval '1 day'`);
+
+/** Sessions that went on elsewhere a while ago and whose files are in a store: the copy here only takes room. */
+export async function staleCopies(db: Db, hostId: string): Promise<readonly string[]> {
+  const { rows } = await sql<{ session_id: string }>`select h.session_id from session_hosts h
+    join sessions s on s.id = h.session_id
+    where h.host_id = ${hostId} and s.files_host <> ${hostId} and s.lease_host is distinct from ${hostId}
+      and s.files_stored and s.files_at < now() - ${COPY_KEPT} limit 50`.execute(db);
+  return rows.map((row) => row.session_id);
+}
+
+/** Unless the session came back meanwhile. */
+export async function forgetCopy(db: Db, hostId: string, sessionId: string): Promise<void> {
+  await sql`delete from session_hosts where host_id = ${hostId} and session_id = ${sessionId}
+    and not exists (select 1 from sessions s where s.id = ${sessionId} and (s.lease_host = ${hostId} or s.files_host = ${hostId}))`.execute(
+    db,
+  );
+}
+
 /** Deleted sessions of which a store may still have objects. */
 export async function deletedInStore(db: Db, storeId: string): Promise<readonly string[]> {
   const { rows } = await sql<{ session_id: string }>`select session_id from store_sessions t
