@@ -12,6 +12,7 @@ import type {
   OpenQuestion,
   Question,
 } from '@engram/harness-proto';
+import type { Figures } from './desk/figures.js';
 import type { PageEdge, TextPage } from './desk/read-event-texts.js';
 import type { Actor, Attachment, EventText, SessionStatus, StoredEvent } from './session-events.js';
 
@@ -205,12 +206,7 @@ export interface SessionDesk {
   drainHost(hostId: string, draining: boolean): Promise<boolean>;
   isReady(): Promise<boolean>;
   /** Figures for /metrics. */
-  figures(): Promise<{
-    readonly sessionsByStatus: Readonly<Record<string, number>>;
-    readonly questionsWaiting: number;
-    readonly undeliveredCommands: number;
-    readonly oldestUndeliveredMs: number;
-  }>;
+  figures(): Promise<Figures>;
 }
 
 export interface HostInfo {

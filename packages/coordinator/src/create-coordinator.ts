@@ -181,7 +181,7 @@ function toHostDesk(deps: {
   const { db, ask, hint, commits, chunks, hostWatch, leaseMs } = deps;
   const instance = randomUUID();
   return {
-    heartbeat: (host) => ask(heartbeat(db, host, instance)),
+    heartbeat: (host) => ask(heartbeat(db, host, instance, chunks.dropped())),
     async claimSessions(hostId, limit) {
       const { claims, settled } = await ask(claimSessions(db, hostId, limit, leaseMs));
       if (claims.length + settled > 0) hint(EVENTS_CHANNEL);

@@ -13,6 +13,7 @@ import type { Db } from './database.js';
 import { sessionsMigration } from './migrations/0001-sessions.js';
 import { attachmentsAddition } from './migrations/attachments.js';
 import { filesAndHostsAddition } from './migrations/files-and-hosts.js';
+import { hostFiguresAddition } from './migrations/host-figures.js';
 
 export interface SchemaStep {
   readonly kind: 'level' | 'addition';
@@ -29,6 +30,7 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
   { kind: 'level', name: 'sessions', statements: sessionsMigration },
   { kind: 'addition', name: 'files-and-hosts', statements: filesAndHostsAddition },
   { kind: 'addition', name: 'attachments', statements: attachmentsAddition },
+  { kind: 'addition', name: 'host-figures', statements: hostFiguresAddition },
 ];
 
 /** Whoever changes the schema holds it. */

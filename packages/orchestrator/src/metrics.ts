@@ -63,6 +63,34 @@ export function createMetrics(desk: Pick<SessionDesk, 'figures'>, log: Logger): 
     registers,
   });
 
+  const unhanded = new Gauge({
+    name: 'engram_commands_unhanded',
+    help: 'Commands accepted that no harness has been handed yet: they wait for a host.',
+    registers,
+  });
+  const oldestUnhanded = new Gauge({
+    name: 'engram_commands_oldest_unhanded_seconds',
+    help: 'Age of the oldest of them. More than a minute: no host takes work, or none has room.',
+    registers,
+  });
+  const hosts = new Gauge({
+    name: 'engram_hosts',
+    help: 'Hosts that are alive, of these draining, and lost: silent without having left.',
+    labelNames: ['state'],
+    registers,
+  });
+  const slots = new Gauge({
+    name: 'engram_host_slots',
+    help: 'Sessions that may be awake at once on the hosts that take work.',
+    registers,
+  });
+  const awake = new Gauge({ name: 'engram_sessions_awake', help: 'Sessions that a host holds now.', registers });
+  const chunks = new Gauge({
+    name: 'engram_live_chunks_dropped',
+    help: 'Live text that hosts left out because it came faster than it could be passed on, since each started.',
+    registers,
+  });
+
   async function readFigures(): Promise<void> {
     try {
       const figures = await desk.figures();
@@ -71,6 +99,12 @@ export function createMetrics(desk: Pick<SessionDesk, 'figures'>, log: Logger): 
       waiting.set(figures.questionsWaiting);
       undelivered.set(figures.undeliveredCommands);
       oldest.set(figures.oldestUndeliveredMs / 1000);
+      unhanded.set(figures.unhandedCommands);
+      oldestUnhanded.set(figures.oldestUnhandedMs / 1000);
+      for (const [state, n] of Object.entries(figures.hosts)) hosts.set({ state }, n);
+      slots.set(figures.hostSlots);
+      awake.set(figures.sessionsAwake);
+      chunks.set(figures.chunksDropped);
       up.set(1);
     } catch (error) {
       log.warn({ err: error }, 'figures could not be read');

@@ -116,7 +116,18 @@ describe('paths of the caller', () => {
     for (const path of ['/healthz', '/readyz', '/api/v1/openapi.json']) {
       expect((await callUrl(`${t.url}${path}`, 'GET', {})).status, path).toBe(200);
     }
-    expect((await callUrl(`${t.url}/metrics`, 'GET', {})).text).toContain('engram_sse_streams 0');
+    const figures = (await callUrl(`${t.url}/metrics`, 'GET', {})).text;
+    expect(figures).toContain('engram_sse_streams 0');
+    for (const line of [
+      'engram_database_up 1',
+      'engram_questions_waiting 1',
+      'engram_commands_unhanded 0',
+      'engram_commands_oldest_unhanded_seconds 0',
+      'engram_hosts{state="alive"} 1',
+      'engram_live_chunks_dropped 0',
+    ]) {
+      expect(figures).toContain(line);
+    }
     expect((await callUrl(`${t.url}/metrics`, 'GET', { 'x-forwarded-for': '203.0.113.9' })).status).toBe(401);
   });
 

@@ -6,21 +6,26 @@ import type { HostInfo, HostRow } from '../coordinator.js';
 import type { Db } from '../database.js';
 
 /** `instance` is new for each process, so a host's restart is seen whatever its pid. */
-export async function heartbeat(db: Db, host: HostInfo, instance: string): Promise<{ readonly draining: boolean }> {
+export async function heartbeat(
+  db: Db,
+  host: HostInfo,
+  instance: string,
+  chunksDropped: number,
+): Promise<{ readonly draining: boolean }> {
   return db.transaction().execute(async (tx) => {
     const before = await sql<{
       instance: string;
     }>`select instance from hosts where host_id = ${host.host_id} for update`.execute(tx);
     const { rows } = await sql<{ draining: boolean }>`
       insert into hosts (host_id, instance, name, version, pid, isolation, slots, credentials, demo, claude_version, store_id,
-        memory_total, memory_free, seen_at)
+        memory_total, memory_free, chunks_dropped, seen_at)
       values (${host.host_id}, ${instance}, ${host.name}, ${host.version}, ${host.pid}, ${host.isolation}, ${host.slots},
         ${host.credentials}, ${host.demo}, ${host.claude_version ?? null}, ${host.store_id ?? null},
-        ${host.memory?.total_bytes ?? null}, ${host.memory?.free_bytes ?? null}, clock_timestamp())
+        ${host.memory?.total_bytes ?? null}, ${host.memory?.free_bytes ?? null}, ${chunksDropped}, clock_timestamp())
       on conflict (host_id) do update set instance = excluded.instance, name = excluded.name, version = excluded.version,
         pid = excluded.pid, isolation = excluded.isolation, slots = excluded.slots, credentials = excluded.credentials,
         demo = excluded.demo, claude_version = excluded.claude_version, store_id = excluded.store_id, memory_total = excluded.memory_total,
-        memory_free = excluded.memory_free, left_at = null, seen_at = excluded.seen_at
+        memory_free = excluded.memory_free, chunks_dropped = excluded.chunks_dropped, left_at = null, seen_at = excluded.seen_at
       returning draining`.execute(tx);
     const previous = before.rows[0]?.instance;
     if (previous !== undefined && previous !== instance) {
