@@ -25,35 +25,34 @@ export async function startS3TestServer(bucket: string): Promise<S3TestServer> {
   let failures = 0;
   let failure = 503;
 
-  function answer(request: http.IncomingMessage, body: Buffer, reply: http.ServerResponse): void {
+  function answer(request: http.IncomingMessage, body: Buffer): Reply {
     const url = new URL(request.url ?? '/', 'http://s3.test');
     requests.push(`${request.method} ${request.url}`);
     if (failures > 0) {
       failures -= 1;
-      return void fail(reply, failure, 'SlowDown', 'again');
+      return refusal(failure, 'SlowDown', 'again');
     }
     const wrong = signatureProblem(request, url, body);
-    if (wrong !== undefined) return void fail(reply, 403, 'SignatureDoesNotMatch', wrong);
+    if (wrong !== undefined) return refusal(403, 'SignatureDoesNotMatch', wrong);
     const [, first = '', ...rest] = url.pathname.split('/');
-    if (first !== bucket) return void fail(reply, 404, 'NoSuchBucket', 'no such bucket');
+    if (first !== bucket) return refusal(404, 'NoSuchBucket', 'no such bucket');
     const key = decodeURIComponent(rest.join('/'));
-    if (key === '') return void list(url, reply);
+    if (key === '') return list(url);
     if (request.method === 'PUT') {
       if (request.headers['if-none-match'] === '*' && objects.has(key))
-        return void fail(reply, 412, 'PreconditionFailed', 'it is there');
+        return refusal(412, 'PreconditionFailed', 'it is there');
       objects.set(key, body);
-      return void reply.writeHead(200).end();
+      return { status: 200, body: '' };
     }
     if (request.method === 'DELETE') {
       objects.delete(key);
-      return void reply.writeHead(204).end();
+      return { status: 204, body: '' };
     }
     const found = objects.get(key);
-    if (found === undefined) return void fail(reply, 404, 'NoSuchKey', 'no such key');
-    reply.writeHead(200, { 'content-length': found.length }).end(found);
+    return found === undefined ? refusal(404, 'NoSuchKey', 'no such key') : { status: 200, body: found };
   }
 
-  function list(url: URL, reply: http.ServerResponse): void {
+  function list(url: URL): Reply {
     const prefix = url.searchParams.get('prefix') ?? '';
     const after = url.searchParams.get('continuation-token') ?? '';
     const keys = [...objects.keys()].filter((key) => key.startsWith(prefix)).sort();
@@ -62,14 +61,17 @@ export async function startS3TestServer(bucket: string): Promise<S3TestServer> {
     const more = rest.length > PAGE;
     const contents = page.map((key) => `<Contents><Key>${key}</Key></Contents>`).join('');
     const next = more ? `<NextContinuationToken>${page.at(-1)}</NextContinuationToken>` : '';
-    reply.writeHead(200, { 'content-type': 'application/xml' });
-    reply.end(`<ListBucketResult><IsTruncated>${more}</IsTruncated>${contents}${next}</ListBucketResult>`);
+    const body = `<ListBucketResult><IsTruncated>${more}</IsTruncated>${contents}${next}</ListBucketResult>`;
+    return { status: 200, body };
   }
 
   const server = http.createServer((request, reply) => {
     const parts: Buffer[] = [];
     request.on('data', (part: Buffer) => parts.push(part));
-    request.on('end', () => answer(request, Buffer.concat(parts), reply));
+    request.on('end', () => {
+      const { status, body } = answer(request, Buffer.concat(parts));
+      reply.writeHead(status).end(body);
+    });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
@@ -89,9 +91,13 @@ export async function startS3TestServer(bucket: string): Promise<S3TestServer> {
   };
 }
 
-function fail(reply: http.ServerResponse, status: number, code: string, message: string): void {
-  reply.writeHead(status, { 'content-type': 'application/xml' });
-  reply.end(`<Error><Code>${code}</Code><Message>${message}</Message></Error>`);
+interface Reply {
+  readonly status: number;
+  readonly body: string | Buffer;
+}
+
+function refusal(status: number, code: string, message: string): Reply {
+  return { status, body: `<Error><Code>${code}</Code><Message>${message}</Message></Error>` };
 }
 
 function signatureProblem(request: http.IncomingMessage, url: URL, body: Buffer): string | undefined {

@@ -2,7 +2,7 @@
 // stored, and by which facts each file is known to be unchanged. It only saves work; when it is
 // missing or torn, everything is read again.
 
-import { readFile, rm } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import { writeFileAtomically } from '../session-folder.js';
@@ -47,10 +47,6 @@ export async function writeNotes(path: string, { name, manifest, facts }: FileNo
     ]),
   });
   await writeFileAtomically(path, await squeeze(text, { level: 1 }));
-}
-
-export async function forgetNotes(path: string): Promise<void> {
-  await rm(path, { force: true });
 }
 
 function toFact(row: unknown): [BytePath, FileFacts] {
