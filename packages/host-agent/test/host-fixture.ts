@@ -218,11 +218,17 @@ export async function withHost(
 }
 
 /** A host in a process of its own, to be killed. */
-export async function spawnHost(stack: Stack, options: HostAgentOptions): Promise<ChildProcess> {
+export async function spawnHost(
+  stack: Stack,
+  options: HostAgentOptions,
+  more: { readonly storeAddress?: string } = {},
+): Promise<ChildProcess> {
   const program = fileURLToPath(new URL('./peer/host-process.mjs', import.meta.url));
   const child = spawn(process.execPath, [program], { stdio: ['pipe', 'pipe', 'inherit'] });
   const { coordinator: _coordinator, log: _log, resolveClaude: _resolve, ...plain } = options;
-  child.stdin.write(`${JSON.stringify({ ...plain, connection: stack.connection, claude: process.execPath })}\n`);
+  child.stdin.write(
+    `${JSON.stringify({ ...plain, ...more, connection: stack.connection, claude: process.execPath })}\n`,
+  );
   await new Promise((resolve) => child.stdout.once('data', resolve));
   return child;
 }

@@ -2,17 +2,18 @@
 import { createInterface } from 'node:readline';
 import { createCoordinator } from '@engram/coordinator';
 import { pino } from 'pino';
-import { startHostAgent } from '../../dist/index.js';
+import { openStore, startHostAgent } from '../../dist/index.js';
 
 const lines = createInterface({ input: process.stdin });
 const { value } = await lines[Symbol.asyncIterator]().next();
-const { connection, claude, ...options } = JSON.parse(value);
+const { connection, claude, storeAddress, ...options } = JSON.parse(value);
 const log = pino({ level: 'warn' }, pino.destination(2));
 const coordinator = await createCoordinator({ connection, log, leaseMs: 3_000 });
 await startHostAgent({
   ...options,
   coordinator,
   log,
+  ...(storeAddress === undefined ? {} : { store: await openStore({ address: storeAddress }, log) }),
   resolveClaude: () => Promise.resolve({ ok: true, path: claude }),
 });
 process.stdout.write('up\n');
