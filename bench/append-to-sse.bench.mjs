@@ -7,6 +7,7 @@
 // `--sessions n`: the viewers and the events are spread evenly over n sessions. With 1 each of the
 // events goes to every viewer, which is the most there is to deliver.
 
+import os from 'node:os';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { record } from './record.mjs';
@@ -41,6 +42,7 @@ for (const sessions of values.sessions.split(',').map(Number)) {
   facts[`cpu_server_${name}`] = round(result.serverCpu);
   facts[`cpu_viewers_${name}`] = round(result.viewersCpu);
   facts[`cpu_host_${name}`] = round(result.hostCpu);
+  facts[`cpu_machine_${name}`] = round(result.machineCpu);
 }
 record('append-to-sse', {
   command: `npm run bench -- append-to-sse --rate ${rate} --viewers ${viewers} --seconds ${seconds} --sessions ${values.sessions}`,
@@ -69,12 +71,14 @@ async function measure(sessionCount) {
   await audience.ask({ type: 'reset' });
   const before = [await server.ask({ type: 'cpu' }), (await audience.ask({ type: 'done', samples: 1 })).cpu];
   const host = process.cpuUsage();
+  const machine = busyMs();
   const floor = floorBeside(stage.postgres.connection);
   const started = performance.now();
   const appendMs = await append(stage, sessions, rate * seconds);
   const took = performance.now() - started;
   const floorMs = await floor.stop();
   const hostCpu = share(process.cpuUsage(host), took);
+  const machineCpu = (busyMs() - machine) / took;
   const expected = streams.length * Math.floor((rate * seconds) / sessions.length);
   for (let waited = 0; waited < 10_000; waited += 20) {
     if ((await audience.ask({ type: 'arrived' })).arrived >= expected) break;
@@ -96,6 +100,7 @@ async function measure(sessionCount) {
     serverCpu: share(minus(cpu, before[0]), took),
     viewersCpu: share(minus(seen.cpu, before[1]), took),
     hostCpu,
+    machineCpu,
   };
 }
 
@@ -147,6 +152,11 @@ function floorBeside(connection) {
       return done;
     },
   };
+}
+
+/** All that ran on this machine, PostgreSQL and whatever else; more than the cores do is waiting. */
+function busyMs() {
+  return os.cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0);
 }
 
 function minus(a, b) {

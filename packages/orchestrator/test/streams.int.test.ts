@@ -3,9 +3,14 @@
 
 import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
+import { createCoordinator } from '@engram/coordinator';
+import pino from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createOrchestrator } from '../src/orchestrator.js';
 import { type DoorUnderTest, type FakeRun, holdSession, startDoor } from './door-under-test.js';
 import { openSse, type SseFrame, type SseReader } from './sse-client.js';
+
+const silent = pino({ level: 'silent' });
 
 let t: DoorUnderTest;
 const open: SseReader[] = [];
@@ -181,6 +186,74 @@ describe('an event stream', () => {
     // 24 MB of events passed; the server must not have kept them for the slow reader.
     expect(process.memoryUsage().rss - before).toBeLessThan(400 * 1024 * 1024);
     slow.destroy();
+  });
+
+  it('goes on at another replica behind the last event seen, live text included', async () => {
+    const coordinator = await createCoordinator({ connection: t.postgres.connectionConfig, log: silent });
+    const replica = await createOrchestrator({
+      desk: coordinator,
+      log: silent,
+      webRoot: t.webRoot,
+      port: 0,
+      workspaceRoots: [],
+      statusInfo: { version: '0.0.0-test' },
+      holdMs: 120_000,
+    });
+    const id = await newSession();
+    const run = await holdSession(t.coordinator, id);
+    const writing = (async () => {
+      for (let i = 0; i < 60; i += 1) {
+        await say(run, 2);
+        await pause(5);
+      }
+    })();
+    const seen: number[] = [];
+    // From one replica to the other and back, in the middle of a busy session.
+    for (let turn = 0; turn < 6; turn += 1) {
+      const from = seen.length;
+      const reader = await openSse(`${turn % 2 === 0 ? replica.url : t.url}/api/v1/sessions/${id}/events`, {
+        authorization: `Bearer ${t.token}`,
+        ...(from === 0 ? {} : { 'last-event-id': String(seen.at(-1)) }),
+      });
+      open.push(reader);
+      await reader.until((frames) => ids(frames).length >= 10);
+      reader.close();
+      seen.push(...ids(reader.frames));
+    }
+    await writing;
+    expect(seen).toEqual(range(1, seen.length));
+    const tail = await tailOf(id);
+    const last = await openSse(`${replica.url}/api/v1/sessions/${id}/events`, {
+      authorization: `Bearer ${t.token}`,
+      'last-event-id': String(seen.at(-1)),
+    });
+    open.push(last);
+    await last.until((frames) => ids(frames).at(-1) === tail);
+    expect(ids(last.frames)).toEqual(range(seen.length + 1, tail));
+    t.coordinator.publishChunk(id, { type: 'agent_message_chunk', run_id: 'r', message_id: 'm', chunk: 'He' });
+    await last.until((frames) => frames.some(({ event }) => event === 'agent_message_chunk'));
+    last.close();
+    await replica.close();
+    await coordinator.close();
+  });
+
+  it('brings events to all who wait at the tail by one subscription and without a read of the log', async () => {
+    const id = await newSession();
+    const run = await holdSession(t.coordinator, id);
+    await say(run, 5);
+    const tail = await tailOf(id);
+    t.desk.calls.length = 0;
+    const readers = await Promise.all(Array.from({ length: 40 }, () => watch(id, `?since=${tail}`)));
+    await Promise.all(readers.map((reader) => reader.until(() => reader.comments > 0)));
+    expect(t.desk.calls.filter((name) => name === 'watchSession')).toHaveLength(1);
+    t.desk.calls.length = 0;
+    for (let i = 0; i < 30; i += 1) await say(run, 1 + (i % 4), i % 10 === 9 ? 'z'.repeat(60_000) : 'x');
+    const end = await tailOf(id);
+    for (const reader of readers) {
+      await reader.until((frames) => ids(frames).at(-1) === end);
+      expect(ids(reader.frames)).toEqual(range(tail + 1, end));
+    }
+    expect(t.desk.calls.filter((name) => name === 'readEventTexts')).toEqual([]);
   });
 
   it('leaves nothing behind after 1,000 connects and disconnects', async () => {

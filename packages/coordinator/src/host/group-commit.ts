@@ -20,7 +20,7 @@ const MAX_LANES = 2;
 /** So many events must wait before a second flush starts beside the first. */
 const SECOND_LANE_EVENTS = 250;
 /** From the start of one flush to the start of the next, unless much waits. */
-const DISTANCE_MS = 4;
+const DISTANCE_MS = 5;
 const RETRY_FIRST_MS = 50;
 const RETRY_LAST_MS = 1_000;
 
@@ -55,11 +55,11 @@ export function createGroupCommit({ db, prepared, log, onStored, retryMs }: Grou
   let lanes = 0;
   let lastStart = 0;
   let timer: NodeJS.Timeout | undefined;
-  let soon: NodeJS.Immediate | undefined;
+  let soon = false;
   let onIdle: (() => void) | undefined;
 
   function start(): void {
-    soon = undefined;
+    soon = false;
     while (lanes < MAX_LANES && waiting.size > 0 && (lanes === 0 || waitingEvents >= SECOND_LANE_EVENTS)) {
       const early = lastStart + DISTANCE_MS - performance.now();
       if (early > 0 && waitingEvents < SECOND_LANE_EVENTS && !closed) {
@@ -167,7 +167,9 @@ export function createGroupCommit({ db, prepared, log, onStored, retryMs }: Grou
         if (own === undefined) waiting.set(append.sessionId, [each]);
         else own.push(each);
         waitingEvents += append.incoming.length;
-        soon ??= setImmediate(start);
+        if (soon) return;
+        soon = true;
+        setImmediate(start);
       });
     },
     async close() {
