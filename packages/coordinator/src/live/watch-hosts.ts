@@ -23,8 +23,11 @@ interface Watched {
 export function createHostWatch(db: Db, listener: Listener, pollMs: number, log: Logger): HostWatch {
   const watched = new Set<Watched>();
   let stopListening: (() => void) | undefined;
+  let hinted = false;
 
   async function read(): Promise<void> {
+    const wasHinted = hinted;
+    hinted = false;
     for (const each of watched) {
       const { rows } = await sql<{ id: string; wish_version: number }>`
         select id, wish_version from sessions where lease_host = ${each.hostId}`.execute(db);
@@ -35,12 +38,18 @@ export function createHostWatch(db: Db, listener: Listener, pollMs: number, log:
       each.held = held;
       if (!watched.has(each)) continue;
       for (const id of changed) each.watcher.onSessionChanged(id);
-      each.watcher.onClaimable();
+      if (!wasHinted) each.watcher.onClaimable();
     }
   }
 
   const loop = createWatchLoop(read, pollMs, log);
-  const poke = { onMessage: () => loop.poke(), onReconnect: () => loop.poke() };
+  /** A claim looks for itself and need not wait for our reading. */
+  function hear(): void {
+    hinted = true;
+    for (const each of watched) each.watcher.onClaimable();
+    loop.poke();
+  }
+  const poke = { onMessage: hear, onReconnect: hear };
 
   return {
     watch(hostId, watcher) {
