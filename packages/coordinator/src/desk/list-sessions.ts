@@ -22,14 +22,22 @@ export async function listSessions(db: Db, query: SessionQuery): Promise<Page<Se
   if (query.cursor !== undefined && cursor === undefined) return { ok: false, reason: 'invalid_cursor' };
   const conditions = [sql`s.owner_id = ${query.owner}`];
   if (query.status !== undefined) conditions.push(sql`s.status = ${query.status}`);
-  if (query.awaiting !== undefined) {
-    const open = sql`exists (select 1 from questions q where q.session_id = s.id and q.state in ('waiting', 'sent', 'failed'))`;
-    conditions.push(query.awaiting ? open : sql`not ${open}`);
+  if (query.awaiting === true) {
+    conditions.push(
+      sql`exists (select 1 from questions q where q.session_id = s.id and q.state in ('waiting', 'sent', 'failed'))`,
+    );
   }
+  if (query.awaiting === false) conditions.push(sql`not exists (select 1 from asking a where a.session_id = s.id)`);
   if (cursor !== undefined) {
     conditions.push(sql`(s.updated_at, s.id) < (${toTime(cursor.atMs)}, ${cursor.id}::uuid)`);
   }
-  const { rows } = await sql<SessionViewRow>`select ${SESSION_VIEW} from sessions s
+  // Read once and compared as a whole: asked for each session, ten thousand that wait are ten thousand look-ups.
+  const asking =
+    query.awaiting === false
+      ? sql`with asking as materialized (select q.session_id from questions q
+          where q.owner_id = ${query.owner} and q.state in ('waiting', 'sent', 'failed'))`
+      : sql``;
+  const { rows } = await sql<SessionViewRow>`${asking} select ${SESSION_VIEW} from sessions s
     where ${sql.join(conditions, sql` and `)}
     order by s.updated_at desc, s.id desc limit ${query.limit + 1}`.execute(db);
   return toPage(rows, query.limit, toSession, (row) => ({ atMs: Date.parse(row.updated_at), id: row.id }));
