@@ -1,5 +1,5 @@
 // Recorded streams of real CLIs, for the unit tests of this package.
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ClaudeMessage } from '../src/claude-message.js';
@@ -7,7 +7,10 @@ import { createClaudeStream } from '../src/claude-stream.js';
 
 const root = fileURLToPath(new URL('../../../tests/fixtures/', import.meta.url));
 
-export const VERSIONS = ['2.1.183', '2.1.332'] as const;
+/** Versions of which every case is recorded: `npm run record -- --claude VERSION` adds one. */
+export const VERSIONS: readonly string[] = readdirSync(root)
+  .filter((folder) => existsSync(join(root, folder, 'file-edit.jsonl')))
+  .map((folder) => folder.slice('claude-'.length));
 
 export function fixtureBytes(version: string, name: string): Buffer {
   return readFileSync(join(root, `claude-${version}`, `${name}.jsonl`));

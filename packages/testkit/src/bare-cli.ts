@@ -120,12 +120,18 @@ export interface BareCliOptions {
   readonly resume?: string;
   /** False leaves `--permission-prompt-tool stdio` out. */
   readonly permissionPrompt?: boolean;
+  /** False leaves `--include-partial-messages` out. */
+  readonly partialMessages?: boolean;
+  readonly permissionMode?: string;
   readonly args?: readonly string[];
+  /** Beside the clean environment. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 export function startBareCli(options: BareCliOptions): BareCli {
   const args = ['-p', '--input-format', 'stream-json', '--output-format', 'stream-json', '--verbose'];
-  args.push('--include-partial-messages', '--permission-mode', 'default', '--settings', options.home.settings);
+  if (options.partialMessages !== false) args.push('--include-partial-messages');
+  args.push('--permission-mode', options.permissionMode ?? 'default', '--settings', options.home.settings);
   if (options.permissionPrompt !== false) args.push('--permission-prompt-tool', 'stdio');
   if (options.resume) args.push('--resume', options.resume);
   args.push(...(options.args ?? []));
@@ -141,6 +147,7 @@ export function startBareCli(options: BareCliOptions): BareCli {
       ANTHROPIC_API_KEY: 'sk-ant-made-up-0000000000000000',
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
       DISABLE_AUTOUPDATER: '1',
+      ...options.env,
     },
   });
   const lines: StreamLine[] = [];
