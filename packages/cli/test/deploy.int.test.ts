@@ -52,7 +52,7 @@ const services = asTree(compose.services);
 
 function envOf(container: Tree): Record<string, string> {
   return Object.fromEntries(
-    asList(container.env).map((entry) => [String(entry.name), String(entry.value ?? '')] as const),
+    asList(container.env).map(({ name, value }) => [String(name), typeof value === 'string' ? value : ''] as const),
   );
 }
 
@@ -76,7 +76,7 @@ describe('the Kubernetes manifests', () => {
   it('are all applied by the kustomization, but for the example', () => {
     const listed = at(readDocuments('kubernetes/kustomization.yaml')[0], 'resources');
     const files = kubernetesFiles().filter((name) => name !== 'kustomization.yaml' && !name.includes('example'));
-    expect([...(Array.isArray(listed) ? listed : [])].sort()).toEqual([...files].sort());
+    expect((Array.isArray(listed) ? listed.map(String) : []).sort()).toEqual([...files].sort());
   });
 
   it('run commands that exist, with settings that exist and are accepted', () => {

@@ -26,6 +26,7 @@ async function migrateWith(
   }
 }
 
+const sorted = (names: readonly unknown[]): readonly string[] => names.map((name) => String(name)).sort();
 const addition = (name: string): SchemaStep => ({
   kind: 'addition',
   name,
@@ -40,7 +41,7 @@ describe('schema', () => {
       { version: 1, name: 'sessions' },
     ]);
     const applied = await database.query(connection, 'select name from engram_schema_additions order by applied_at');
-    expect(applied.map(({ name }) => name).sort()).toEqual(
+    expect(sorted(applied.map(({ name }) => name))).toEqual(
       SCHEMA_STEPS.flatMap((step) => (step.kind === 'addition' ? [step.name] : [])).sort(),
     );
   });
@@ -55,7 +56,7 @@ describe('schema', () => {
       connection,
       `select column_name from information_schema.columns where table_name = 'sessions' and column_name in ('first', 'second', 'third')`,
     );
-    expect(columns.map(({ column_name }) => column_name).sort()).toEqual(['first', 'second', 'third']);
+    expect(sorted(columns.map(({ column_name }) => column_name))).toEqual(['first', 'second', 'third']);
     // 0.1.0 refuses to start when this is above 1.
     expect(await database.query(connection, 'select max(version) as version from engram_schema')).toEqual([
       { version: 1 },

@@ -58,7 +58,7 @@ describe.each(releases)('a database of release $version', ({ version }) => {
 
   it('has every step of this release afterwards, and the level it had', async () => {
     const names = await database.query(connection, 'select name from engram_schema_additions');
-    expect(names.map(({ name }) => name).sort()).toEqual(
+    expect(names.map(({ name }) => String(name)).sort()).toEqual(
       SCHEMA_STEPS.flatMap((step) => (step.kind === 'addition' ? [step.name] : [])).sort(),
     );
   });
