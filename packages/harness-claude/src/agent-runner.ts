@@ -80,8 +80,14 @@ export function createAgentRunner(options: AgentRunnerOptions): AgentRunner {
     return http;
   };
 
-  const askVersion = (): Promise<string> => {
-    asking ??= claudeVersion(assignment.claude_bin, assignment.launch.env, assignment.state_dir)
+  const askVersion = (): string | Promise<string> => {
+    if (asking) return asking;
+    const answer = claudeVersion(assignment.claude_bin, assignment.launch.env, assignment.state_dir);
+    if (typeof answer === 'string') {
+      version = answer;
+      return answer;
+    }
+    asking = answer
       .then((found) => {
         version = found;
         return found;
@@ -94,7 +100,9 @@ export function createAgentRunner(options: AgentRunnerOptions): AgentRunner {
 
   const launch = async (resume: string | undefined): Promise<void> => {
     const { claude_bin: bin, launch, state_dir: stateDir } = assignment;
-    const present = version ?? (await askVersion());
+    const known = version ?? askVersion();
+    // Without a wait when it is known: then the process is there before anything else is done.
+    const present = typeof known === 'string' ? known : await known;
     // Ended before it began.
     if (state !== 'starting') return exited({ code: 0, signal: null, stderrTail: '', leftovers: false });
     token = randomBytes(24).toString('hex');
@@ -145,7 +153,11 @@ export function createAgentRunner(options: AgentRunnerOptions): AgentRunner {
       return token;
     },
     prepare() {
-      askVersion().then(provideSettings, (error: unknown) => log.warn({ err: error }, 'agent cannot be looked at'));
+      // An agent that is started right now does it first.
+      Promise.resolve()
+        .then(() => version ?? askVersion())
+        .then(provideSettings)
+        .catch((error: unknown) => log.warn({ err: error }, 'agent cannot be looked at'));
     },
     start(resume) {
       if (state !== 'absent') throw new HarnessError('agent_still_there', 'an agent of this session still runs');

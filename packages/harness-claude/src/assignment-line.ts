@@ -10,6 +10,7 @@ export function parseAssignment(line: string): HarnessAssignment {
   const launch = asRecord(record.launch) ?? {};
   const claudeSessionId = asString(record.claude_session_id);
   const model = asString(record.model);
+  const ahead = asRecord(record.ahead);
   return {
     session_id: text(record, 'session_id'),
     epoch: number(record, 'epoch'),
@@ -25,6 +26,7 @@ export function parseAssignment(line: string): HarnessAssignment {
     hook_socket: text(record, 'hook_socket'),
     launch: { exec_prefix: asStrings(launch.exec_prefix), env: strings(asRecord(launch.env) ?? {}) },
     hold_ms: number(record, 'hold_ms'),
+    ...(ahead ? { ahead: { tool_call_id: text(ahead, 'tool_call_id'), hold_ms: number(ahead, 'hold_ms') } } : {}),
   };
 }
 

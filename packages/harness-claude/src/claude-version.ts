@@ -8,19 +8,23 @@ import { asRecord, asString, parseJson } from './json-guards.js';
 
 const ASK_TIMEOUT_MS = 15_000;
 
-export async function claudeVersion(
+/** At once when it is on record, else once the program has said it. */
+export function claudeVersion(
   bin: string,
   env: Readonly<Record<string, string>>,
   stateDir: string,
-): Promise<string> {
+): string | Promise<string> {
   const keptPath = join(stateDir, 'agent-version.json');
   const key = identityOf(bin);
   const kept = asRecord(readJson(keptPath));
   const keptVersion = asString(kept?.version);
   if (key !== undefined && kept?.key === key && keptVersion !== undefined) return keptVersion;
-  const version = packagedVersion(bin) ?? (await askVersion(bin, env));
-  if (key !== undefined && version !== '') writeFileSync(keptPath, JSON.stringify({ key, version }), { mode: 0o600 });
-  return version;
+  const keep = (version: string): string => {
+    if (key !== undefined && version !== '') writeFileSync(keptPath, JSON.stringify({ key, version }), { mode: 0o600 });
+    return version;
+  };
+  const packaged = packagedVersion(bin);
+  return packaged === undefined ? askVersion(bin, env).then(keep) : keep(packaged);
 }
 
 function identityOf(bin: string): string | undefined {

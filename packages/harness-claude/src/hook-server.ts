@@ -76,8 +76,10 @@ export async function openHookServer(options: HookServerOptions): Promise<HookSe
   }
   const [tcp, unix] = servers;
   if (!tcp) throw new HarnessError('agent_not_started', 'no hook server');
-  const port = await listenTcp(tcp);
-  if (unix && options.socketPath !== undefined) await listenUnix(unix, options.socketPath);
+  const [port] = await Promise.all([
+    listenTcp(tcp),
+    unix && options.socketPath !== undefined ? listenUnix(unix, options.socketPath) : undefined,
+  ]);
 
   return {
     port,

@@ -44,5 +44,5 @@ function waitForAssignment(): void {
   });
   stdout.write('ready\n');
   // The rest is loaded while we wait.
-  void import('./run.js');
+  void import('./run.js').then(({ getReady }) => getReady());
 }

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { flushSpans, setTracer, type TraceSettings } from '@engram/harness-proto';
 import { type Logger, pino } from 'pino';
 import { parseAssignment } from './assignment-line.js';
-import { readConfig } from './config.js';
+import { type HarnessConfig, readConfig } from './config.js';
 import { HarnessError } from './harness-error.js';
 import { openSession, type SessionEnd } from './session.js';
 
@@ -31,10 +31,20 @@ async function openTracing(settings: TraceSettings, version: string, log: Logger
   setTracer(createOtlpTracer({ ...settings, service: 'engram-harness', version, onLost }));
 }
 
-export async function runSession(line: string): Promise<void> {
+let ready: { readonly config: HarnessConfig; readonly root: Logger } | undefined;
+
+/** What needs no session, done once: while we wait for one. */
+export function getReady(): NonNullable<typeof ready> {
+  if (ready) return ready;
   const config = readConfig();
   // stdout is a protocol: its one line said that we are ready.
   const root = pino({ level: config.logLevel, base: { pid: process.pid } }, pino.destination({ fd: 2, sync: true }));
+  ready = { config, root };
+  return ready;
+}
+
+export async function runSession(line: string): Promise<void> {
+  const { config, root } = getReady();
   try {
     const assignment = parseAssignment(line);
     const log = root.child({ sessionId: assignment.session_id, epoch: assignment.epoch });

@@ -148,6 +148,9 @@ class Session {
     const known = this.state.claudeSessionId ?? assignment.claude_session_id;
     const restored = known === undefined ? this.state : { ...this.state, claudeSessionId: known };
     this.take(recover(restored, newRunId()));
+    // What comes first over the link is known already: its agent starts while we attach.
+    const { ahead } = assignment;
+    if (ahead) this.dispatch({ type: 'command', command: { type: 'attend_question', ...ahead } });
     this.watch.lost();
     this.link = openHostLink({
       socketPath: assignment.socket_path,

@@ -235,6 +235,44 @@ describe.each(CLI_VERSIONS)('claude %s', (version) => {
     expect(timesTold(lastRequest(host), '"SQLite"')).toBe(1);
   });
 
+  it('starts its agent before it attaches when it is told that an answer follows', async () => {
+    const { host, id } = await parked();
+    host.send({ type: 'shutdown', grace_secs: 5 });
+    await host.exit();
+    host.ahead = { tool_call_id: id, hold_ms: 60_000 };
+    await host.start();
+    host.answer(id, { 'Which database?': ['SQLite'] });
+    await host.event('run_completed', 2);
+    expect(host.all('question_answered')).toHaveLength(1);
+    expect(timesTold(lastRequest(host), '"SQLite"')).toBe(1);
+    expect(sessions.requestsOf(host)).toHaveLength(2);
+    expect(host.stderr.split('"agent started"')).toHaveLength(3);
+  });
+
+  onNewest(
+    'sleeps again when what it was told does not follow, and starts nothing for a call it does not know',
+    async () => {
+      const { host, id } = await parked();
+      for (const ahead of [
+        { tool_call_id: 'toolu_of_somebody_else', hold_ms: 60_000 },
+        { tool_call_id: id, hold_ms: 300 },
+      ]) {
+        host.send({ type: 'shutdown', grace_secs: 5 });
+        await host.exit();
+        const idles = host.all('harness_idle').length;
+        host.ahead = ahead;
+        await host.start();
+        await host.event('harness_idle', idles + 1);
+        expect(host.stderr.split('"agent started"')).toHaveLength(ahead.tool_call_id === id ? 3 : 2);
+      }
+      expect(host.agentPids()).toEqual([]);
+      expect(host.all('user_question')).toHaveLength(1);
+      host.answer(id, { 'Which database?': ['SQLite'] });
+      await host.event('run_completed', 2);
+      expect(timesTold(lastRequest(host), '"SQLite"')).toBe(1);
+    },
+  );
+
   onOldest(
     'defers again when nobody answers within the hold, whatever timer the agent has, and takes the answer later (AUQ-13)',
     async () => {

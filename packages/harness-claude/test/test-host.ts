@@ -90,6 +90,8 @@ export class TestHost {
   attaches = 0;
   /** How the next agent is bent. */
   bent: BentCli | undefined;
+  /** Told with the next assignment. */
+  ahead: HarnessAssignment['ahead'];
   /** Attaches of an epoch below this are stale. */
   refuseEpoch = 0;
   private readonly secret = randomBytes(32).toString('hex');
@@ -135,6 +137,7 @@ export class TestHost {
         },
       },
       hold_ms: this.options.holdMs ?? 120_000,
+      ...(this.ahead === undefined ? {} : { ahead: this.ahead }),
     };
   }
 

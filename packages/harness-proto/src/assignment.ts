@@ -32,4 +32,9 @@ export interface HarnessAssignment {
   readonly launch: AgentLaunch;
   /** How long a held question waits for its answer by default. */
   readonly hold_ms: number;
+  /**
+   * A verdict on this parked call is stored and follows the attach: its agent may be resumed at once,
+   * and holds the call's hook for so long. The harness's saved state decides whether it can.
+   */
+  readonly ahead?: { readonly tool_call_id: string; readonly hold_ms: number };
 }

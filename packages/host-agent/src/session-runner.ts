@@ -76,6 +76,8 @@ export function startSessionRunner(options: SessionRunnerOptions): SessionRunner
   const log = options.log.child({ sessionId, epoch });
   const aborted = new AbortController();
   const claimedAt = Date.now();
+  /** An answer wakes this session: its first harness need not attach to know. */
+  let answered = session.awaiting.find((question) => question.state === 'sent')?.tool_call_id;
 
   let state: RunnerState = createRunnerState(
     createFacts({ running: session.running, waiting: session.awaiting.map((q) => q.tool_call_id), now: Date.now() }),
@@ -242,7 +244,14 @@ export function startSessionRunner(options: SessionRunnerOptions): SessionRunner
       hook_socket: hook,
       launch: box.launch,
       hold_ms: options.holdMs,
+      ...ahead(),
     };
+  }
+
+  function ahead(): Pick<HarnessAssignment, 'ahead'> {
+    const toolCallId = answered;
+    answered = undefined;
+    return toolCallId === undefined ? {} : { ahead: { tool_call_id: toolCallId, hold_ms: policy.attachMs } };
   }
 
   function onAttach(link: HarnessLink, attach: HarnessAttach): void {
