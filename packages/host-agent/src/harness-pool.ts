@@ -1,7 +1,7 @@
 // Keeps a small, constant number of harness processes started ahead, so that waking a session does
 // not wait for a runtime to start. The pool never grows with the number of sessions: a taken
-// process leaves it for good, and the place is filled again a little later, when the agent that is
-// just starting needs the processor less.
+// process leaves it for good, and its place is filled when none was taken for a while: a start takes
+// a fifth of a second of processor time, and the agent that is just starting needs it more.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { HarnessAssignment } from '@engram/harness-proto';
@@ -32,6 +32,7 @@ export interface HarnessPoolOptions {
   readonly environment: Readonly<Record<string, string>>;
   readonly dataDir: string;
   readonly size: number;
+  /** So long after the last take, but not later than `REFILL_PATIENCE` times that after the first. */
   readonly refillDelayMs: number;
   readonly log: Logger;
 }
@@ -44,16 +45,19 @@ export interface HarnessPool {
 }
 
 const REFILL_RETRY_MAX_MS = 30_000;
+const REFILL_PATIENCE = 4;
 
 export function createHarnessPool(options: HarnessPoolOptions): HarnessPool {
   const { log } = options;
   const waiting = new Map<HarnessProcess, { ready: boolean }>();
   let failures = 0;
   let refill: NodeJS.Timeout | undefined;
+  let refillBy = Number.POSITIVE_INFINITY;
   let closed = false;
 
   function fill(): void {
     refill = undefined;
+    refillBy = Number.POSITIVE_INFINITY;
     while (!closed && waiting.size < options.size) {
       const place = { ready: false };
       const harness = startHarness(options, () => {
@@ -77,6 +81,14 @@ export function createHarnessPool(options: HarnessPoolOptions): HarnessPool {
     refill.unref();
   }
 
+  function fillWhenCalm(): void {
+    const now = Date.now();
+    refillBy = Math.min(refillBy, now + REFILL_PATIENCE * options.refillDelayMs);
+    clearTimeout(refill);
+    refill = undefined;
+    fillLater(Math.min(options.refillDelayMs, Math.max(0, refillBy - now)));
+  }
+
   fill();
 
   return {
@@ -85,7 +97,7 @@ export function createHarnessPool(options: HarnessPoolOptions): HarnessPool {
       const places = [...waiting];
       const [best] = places.find(([, place]) => place.ready) ?? places[0] ?? [];
       if (best !== undefined) waiting.delete(best);
-      fillLater(options.refillDelayMs);
+      fillWhenCalm();
       return best ?? startHarness(options, () => undefined);
     },
     waiting: () => [...waiting.keys()].map((harness) => harness.pid),
@@ -119,7 +131,7 @@ function startHarness(options: HarnessPoolOptions, onReady: () => void): Harness
     exited,
     async assign(assignment) {
       const known = await identity;
-      if (known !== undefined) await writeHarnessRecord(dataDir, { ...known, sessionId: assignment.session_id });
+      if (known !== undefined) writeHarnessRecord(dataDir, { ...known, sessionId: assignment.session_id });
       child.stdin.write(`${JSON.stringify(assignment)}\n`);
     },
     async end(graceMs) {
@@ -137,7 +149,7 @@ async function identify(child: ChildProcess, dataDir: string, log: Logger): Prom
   try {
     const started = await readProcessStart(pid);
     if (started === undefined) return undefined;
-    await writeHarnessRecord(dataDir, { pid, started });
+    writeHarnessRecord(dataDir, { pid, started });
     return { pid, started };
   } catch (error) {
     log.error({ err: error }, 'could not save the pid of a harness');

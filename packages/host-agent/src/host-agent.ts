@@ -137,7 +137,7 @@ export async function startHostAgent(options: HostAgentOptions): Promise<HostAge
     environment: { ...harnessEnvironment(options.agentEnvironment), ...options.harnessEnvironment },
     dataDir,
     size: options.poolSize ?? 2,
-    refillDelayMs: options.timings?.refillDelayMs ?? 1_500,
+    refillDelayMs: options.timings?.refillDelayMs ?? 2_500,
     log,
   });
   const runners = new Map<string, SessionRunner>();

@@ -2,10 +2,11 @@
 // them: one small file per harness in <data folder>/harnesses, and the agent that a harness names
 // in its own state folder. Ids from files are never trusted without the start time.
 
-import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { endProcess, type ProcessIdentity } from './process-identity.js';
-import { sessionFolder, writeFileAtomically } from './session-folder.js';
+import { sessionFolder } from './session-folder.js';
 
 export interface HarnessRecord extends ProcessIdentity {
   /** Set once the harness has a session. */
@@ -20,9 +21,12 @@ function recordPath(dataDir: string, pid: number): string {
   return join(recordsDir(dataDir), `${pid}.json`);
 }
 
-export async function writeHarnessRecord(dataDir: string, record: HarnessRecord): Promise<void> {
-  await mkdir(recordsDir(dataDir), { recursive: true, mode: 0o700 });
-  await writeFileAtomically(recordPath(dataDir, record.pid), `${JSON.stringify(record)}\n`);
+/** At once: a session waits for it, and trips through the thread pool cost many times the write. */
+export function writeHarnessRecord(dataDir: string, record: HarnessRecord): void {
+  mkdirSync(recordsDir(dataDir), { recursive: true, mode: 0o700 });
+  const path = recordPath(dataDir, record.pid);
+  writeFileSync(`${path}.part`, `${JSON.stringify(record)}\n`, { mode: 0o600 });
+  renameSync(`${path}.part`, path);
 }
 
 export async function removeHarnessRecord(dataDir: string, pid: number): Promise<void> {

@@ -70,6 +70,31 @@ describe('the pool of harnesses', () => {
     await harness.forget();
   });
 
+  it('fills its places when none was taken for a while, and does not put it off for ever', async () => {
+    const command = ['sh', '-c', 'echo ready; exec sleep 60'];
+    const environment = { PATH: '/usr/bin:/bin' };
+    const opened = createHarnessPool({ command, environment, dataDir, size: 1, refillDelayMs: 500, log });
+    pool = opened;
+    const taken = [opened.take()];
+    await sleep(300);
+    taken.push(opened.take());
+    await sleep(350);
+    expect(opened.waiting()).toEqual([]);
+    await sleep(400);
+    expect(opened.waiting()).toHaveLength(1);
+    let filled = 0;
+    for (let at = 0; at < 10; at += 1) {
+      taken.push(opened.take());
+      await sleep(300);
+      filled += opened.waiting().length;
+    }
+    expect(filled).toBeGreaterThan(0);
+    for (const harness of taken) {
+      await harness.end(100);
+      await harness.forget();
+    }
+  });
+
   it('does not spin when harnesses die at their start', async () => {
     const starts = join(dataDir, 'starts');
     open(['sh', '-c', `echo x >> ${starts}; exit 1`], 1);
