@@ -78,6 +78,20 @@ export async function markSeen(tx: Db, prompts: readonly { sessionId: string; pr
   );
 }
 
+/** The new texts of edits that no event has proved yet, oldest first. */
+export async function readOwedEdits(
+  tx: Db,
+  prompts: readonly { sessionId: string; promptId: string }[],
+): Promise<readonly { readonly session_id: string; readonly ref: string; readonly text: string }[]> {
+  if (prompts.length === 0) return [];
+  const { rows } = await sql<{ session_id: string; ref: string; text: string }>`
+    select o.session_id, o.ref, o.command->>'text' as text from outbox o
+    where o.kind = 'edit' and o.retired_at is null and (o.session_id, o.ref) in (
+      select * from unnest(${prompts.map((each) => each.sessionId)}::uuid[], ${prompts.map((each) => each.promptId)}::text[]))
+    order by o.id`.execute(tx);
+  return rows;
+}
+
 /**
  * The rows of table alias `o` that give a sleeping session a reason to wake. A prompt that the
  * harness already queued behind a question waits for the question, not for a process.

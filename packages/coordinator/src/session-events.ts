@@ -39,6 +39,8 @@ export type CoordinatorEvent =
     }
   | { readonly type: 'answer_failed'; readonly tool_call_id: string; readonly code: string; readonly message: string }
   | { readonly type: 'session_error'; readonly code: string; readonly message: string }
+  /** As the harness tells it, with the whole new text where it is known: the summary is short. */
+  | { readonly type: 'prompt_edited'; readonly prompt_id: string; readonly summary?: string; readonly text?: string }
   | { readonly type: 'session_deleted' };
 
 /** A kind this release does not know; its fields are kept and shown as they came. */

@@ -91,6 +91,10 @@ describe('prompts', () => {
     expect(await coordinator.dequeuePrompt(id, 'p2')).toEqual({ ok: false, reason: 'prompt_not_queued' });
     expect(await owed(coordinator, id)).toEqual(['prompt:p1']);
     expect((await kinds(coordinator, id)).slice(-3)).toEqual(['prompt_edited', 'prompt_received', 'prompt_dequeued']);
+    // The log alone says what the prompt is now, however long.
+    const long = 'é'.repeat(5_000);
+    await coordinator.editPrompt(id, 'p1', long);
+    expect((await allEvents(coordinator, id)).at(-1)?.event).toMatchObject({ summary: 'é'.repeat(200), text: long });
   });
 
   it('is edited and removed by command once a host was handed it, each command proved by its event', async () => {
@@ -100,8 +104,14 @@ describe('prompts', () => {
     await coordinator.editPrompt(held.id, 'p1', 'new');
     await coordinator.editPrompt(held.id, 'p1', 'newer');
     expect(await owed(coordinator, held.id)).toEqual(['prompt:p1', 'edit:p1', 'edit:p1']);
-    await held.say({ type: 'prompt_edited', prompt_id: 'p1' });
+    await held.say({ type: 'prompt_edited', prompt_id: 'p1', summary: 'n' });
     expect(await owed(coordinator, held.id)).toEqual(['prompt:p1', 'edit:p1']);
+    expect((await allEvents(coordinator, held.id)).at(-1)?.event).toEqual({
+      type: 'prompt_edited',
+      prompt_id: 'p1',
+      summary: 'n',
+      text: 'new',
+    });
     await coordinator.dequeuePrompt(held.id, 'p1');
     await coordinator.dequeuePrompt(held.id, 'p1');
     expect(await owed(coordinator, held.id)).toEqual(['prompt:p1', 'edit:p1', 'dequeue:p1']);

@@ -131,7 +131,6 @@ const wireEvents = {
   run_interrupted: z.object({ type: z.literal('run_interrupted'), run_id: runId }),
   harness_idle: z.object({ type: z.literal('harness_idle') }),
   prompt_queued: z.object({ type: z.literal('prompt_queued'), prompt_id: text, summary: text.exactOptional() }),
-  prompt_edited: z.object({ type: z.literal('prompt_edited'), prompt_id: text, summary: text.exactOptional() }),
   prompt_dequeued: z.object({ type: z.literal('prompt_dequeued'), prompt_id: text }),
   agent_message_chunk: z.object({
     type: z.literal('agent_message_chunk'),
@@ -211,6 +210,12 @@ const ownEvents = {
   }),
   answer_failed: z.object({ type: z.literal('answer_failed'), tool_call_id: callId, code: text, message: text }),
   session_error: z.object({ type: z.literal('session_error'), code: text, message: text }),
+  prompt_edited: z.object({
+    type: z.literal('prompt_edited'),
+    prompt_id: text,
+    summary: text.exactOptional().meta({ description: 'The beginning of the new text.' }),
+    text: text.exactOptional().meta({ description: 'The whole new text, as the person gave it.' }),
+  }),
   session_deleted: z.object({ type: z.literal('session_deleted') }),
 };
 

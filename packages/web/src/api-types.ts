@@ -84,6 +84,8 @@ export interface Attachment {
 }
 
 export type CoordinatorEvent =
+  /** Logs of 0.1.0 hold only the beginning of the new text, as the summary. */
+  | { readonly type: 'prompt_edited'; readonly prompt_id: string; readonly summary?: string; readonly text?: string }
   | { readonly type: 'session_created'; readonly title: string; readonly agent: string; readonly by: Actor }
   | { readonly type: 'status_changed'; readonly from: SessionStatus; readonly to: SessionStatus }
   | {
@@ -108,7 +110,7 @@ export type CoordinatorEvent =
 /** Every kind the page knows how to show. */
 export type KnownEvent =
   | CoordinatorEvent
-  | Exclude<KnownHarnessEvent, { type: 'agent_message_chunk' } | { type: 'question_dismissed' }>;
+  | Exclude<KnownHarnessEvent, { type: 'agent_message_chunk' | 'question_dismissed' | 'prompt_edited' }>;
 
 /** A kind of a newer server: shown by name, never guessed at. `fields` is its JSON. */
 export interface UnrecognisedEvent {

@@ -3,7 +3,7 @@
 
 import type { Attachment, LogEvent, SessionStatus } from './api-types.js';
 import type { PromptRow, Row, RunRow, RunState, ToolRow } from './conversation-rows.js';
-import { ownWords } from './prompt-queue.js';
+import { textOfEdit } from './prompt-queue.js';
 import type { QuestionCard } from './question-cards.js';
 import type { Truncation } from './wire-types.js';
 
@@ -61,8 +61,8 @@ export class ConversationBuilder {
         return;
       case 'prompt_edited': {
         const prompt = this.prompts.get(event.prompt_id);
-        if (prompt === undefined || event.summary === undefined) return;
-        prompt.text = ownWords(event.summary, prompt.attachments.length);
+        if (prompt === undefined) return;
+        prompt.text = textOfEdit(event, prompt.attachments.length) ?? prompt.text;
         const row = this.placed.get(event.prompt_id);
         if (row !== undefined) row.text = prompt.text;
         return;

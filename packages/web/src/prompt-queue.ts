@@ -16,12 +16,15 @@ export interface QueuedPrompt {
 /** What a host adds to the words that reach the agent when files go with them, on one line as a summary has it. */
 const FILE_LIST = / Files that the user attached to this message; read them before you go on:.*$/s;
 
-/** The person's own words in the summary of an edit. */
-export function ownWords(summary: string, files: number): string {
-  return files === 0 ? summary : summary.replace(FILE_LIST, '');
+/** The person's own words after an edit: whole, or from an older log the summary of what the agent got. */
+export function textOfEdit(
+  { text, summary }: { readonly text?: string; readonly summary?: string },
+  files: number,
+): string | undefined {
+  return text ?? (files === 0 ? summary : summary?.replace(FILE_LIST, ''));
 }
 
-/** An edit's event holds this many characters of the new text at most. */
+/** A summary holds this many characters of the new text at most. */
 const SUMMARY_LENGTH = 200;
 
 /** Where the log holds only the beginning of an edited text, the server's own list has all of it. */
@@ -56,11 +59,8 @@ export function buildPromptQueue(events: readonly LogEvent[]): readonly QueuedPr
       case 'prompt_edited': {
         const prompt = queue.get(event.prompt_id);
         if (prompt === undefined) break;
-        const text =
-          event.type === 'prompt_edited' && event.summary !== undefined
-            ? ownWords(event.summary, prompt.files)
-            : prompt.text;
-        queue.set(event.prompt_id, { ...prompt, text, seen: true });
+        const edited = event.type === 'prompt_edited' ? textOfEdit(event, prompt.files) : undefined;
+        queue.set(event.prompt_id, { ...prompt, text: edited ?? prompt.text, seen: true });
         break;
       }
       case 'prompt_dequeued':

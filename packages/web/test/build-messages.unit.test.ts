@@ -148,6 +148,9 @@ describe('conversation', () => {
       live: [],
     });
     expect(queue).toMatchObject([{ text: 'Look closer', files: 1 }]);
+    const text = 'x'.repeat(500);
+    const whole = build(prompt('p1'), { type: 'prompt_edited', prompt_id: 'p1', summary: 'x'.repeat(200), text });
+    expect(whole.rows.find((row) => row.kind === 'prompt')?.text ?? whole.queue[0]?.text).toBe(text);
   });
 
   it('says that a prompt waits when the agent cannot start', () => {

@@ -35,7 +35,7 @@ export async function editPrompt(db: Db, id: string, promptId: string, text: str
       return;
     }
     const summary = Array.from(text).slice(0, SUMMARY_LENGTH).join('');
-    await appendToSession(tx, session, [{ type: 'prompt_edited', prompt_id: promptId, summary }]);
+    await appendToSession(tx, session, [{ type: 'prompt_edited', prompt_id: promptId, summary, text }]);
     await moveWishes(tx, id);
   });
 }

@@ -2,7 +2,7 @@
 // prove (and so retire), what they do to questions, the open run and the totals. Pure: the facts of
 // the locked session come in, the whole change comes out.
 
-import type { Answers, HarnessEvent, Notice, Question, Usage } from '@engram/harness-proto';
+import type { Answers, HarnessEvent, Notice, PromptEdited, Question, Usage } from '@engram/harness-proto';
 import { type EventRow, type StorableEvent, toEventRow } from '../event-rows.js';
 import type { Retirement } from '../outbox.js';
 import { cleanText } from '../payload.js';
@@ -14,6 +14,8 @@ export interface SessionFacts {
   readonly lastIdx: number;
   readonly harnessSeq: number;
   readonly openRun: string | null;
+  /** By prompt, the new texts of edits that are owed, oldest first: a harness tells only a summary. */
+  readonly editedTexts?: ReadonlyMap<string, readonly string[]>;
 }
 
 /** What a host wants stored: an event of its harness by that harness's count, or one of its own. */
@@ -56,6 +58,15 @@ export function questionKeys(incoming: readonly Incoming[]): readonly string[] {
   });
 }
 
+/** The prompts whose owed edits the fold needs to know. */
+export function editedPrompts(incoming: readonly Incoming[]): readonly string[] {
+  return incoming.flatMap(({ event }) => (isEdited(event) ? [cleanText(event.prompt_id)] : []));
+}
+
+function isEdited(event: Incoming['event']): event is PromptEdited {
+  return event.type === 'prompt_edited' && 'prompt_id' in event && typeof event.prompt_id === 'string';
+}
+
 const QUESTION_KINDS = new Set(['user_question', 'question_answered', 'question_dismissed', 'answer_failed', 'notice']);
 /** Codes of notices by which a harness tells that an accepted answer did not reach its agent. */
 const UNDELIVERED_NOTICES = new Set(['answer_failed', 'answer_stale']);
@@ -82,6 +93,7 @@ class Fold {
   readonly #known: Map<string, QuestionFacts>;
   #openRun: string | null;
   #ran = false;
+  readonly #edits = new Map<string, number>();
   readonly #rows: EventRow[] = [];
   readonly #retirements: Retirement[] = [];
   readonly #seen: { sessionId: string; promptId: string }[] = [];
@@ -156,8 +168,7 @@ class Fold {
         this.#seen.push({ sessionId: this.#facts.id, promptId: cleanText(event.prompt_id) });
         return;
       case 'prompt_edited':
-        this.#store(event);
-        this.#retirements.push({ ...this.#retirement('edit', cleanText(event.prompt_id)), oldestOnly: true });
+        this.#takeEdited(event);
         return;
       case 'prompt_dequeued':
         this.#store(event);
@@ -199,6 +210,15 @@ class Fold {
   #isEndedRun(event: HarnessEvent): boolean {
     const failed = event.type === 'run_interrupted' || (event.type === 'run_completed' && !event.ok);
     return failed && this.#openRun !== cleanText(event.run_id);
+  }
+
+  #takeEdited(event: PromptEdited): void {
+    const id = cleanText(event.prompt_id);
+    const seen = this.#edits.get(id) ?? 0;
+    const text = this.#facts.editedTexts?.get(id)?.[seen];
+    this.#edits.set(id, seen + 1);
+    this.#store(text === undefined ? event : { ...event, text });
+    this.#retirements.push({ ...this.#retirement('edit', id), oldestOnly: true });
   }
 
   /** A harness says with a notice that it gave an answer up: the answer failed, and can be sent again. */

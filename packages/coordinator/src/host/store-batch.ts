@@ -7,10 +7,10 @@ import type { AppendOutcome } from '../coordinator.js';
 import type { CoordinatorError } from '../coordinator-error.js';
 import type { Db, Prepared } from '../database.js';
 import { insertEventRows } from '../event-rows.js';
-import { markSeen, retireCommands } from '../outbox.js';
+import { markSeen, readOwedEdits, retireCommands } from '../outbox.js';
 import { readQuestions, storeQuestionChange } from '../questions.js';
 import { holdsLease, type LockedSession, lockSessions } from '../session-row.js';
-import { type Folded, foldEvents, type Incoming, questionKeys } from './fold-events.js';
+import { editedPrompts, type Folded, foldEvents, type Incoming, questionKeys } from './fold-events.js';
 import { endRedo } from './rewind.js';
 import { type PlainText, sequenceGap, storePlain, toGroup, toPlainTexts } from './store-plain.js';
 
@@ -73,6 +73,12 @@ async function storeFolded(db: Db, appends: readonly Append[]): Promise<readonly
       questionKeys(incoming).map((toolCallId) => ({ sessionId, toolCallId })),
     );
     const questions = await readQuestions(tx, keys);
+    const edits = await readOwedEdits(
+      tx,
+      current.flatMap(({ sessionId, incoming }) =>
+        editedPrompts(incoming).map((promptId) => ({ sessionId, promptId })),
+      ),
+    );
 
     const folded = new Map<string, Folded>();
     for (const id of ids) {
@@ -80,7 +86,7 @@ async function storeFolded(db: Db, appends: readonly Append[]): Promise<readonly
       const incoming = current.filter((append) => append.sessionId === id).flatMap((append) => append.incoming);
       if (session === undefined || incoming.length === 0) continue;
       const known = questions.filter((question) => question.session_id === id);
-      folded.set(id, foldEvents(toFacts(session), known, incoming));
+      folded.set(id, foldEvents({ ...toFacts(session), editedTexts: textsOf(edits, id) }, known, incoming));
     }
     await writeFolded(tx, [...folded.values()]);
 
@@ -95,6 +101,14 @@ async function storeFolded(db: Db, appends: readonly Append[]): Promise<readonly
       return { ok: false, error: sequenceGap(append.sessionId, gapAt) };
     });
   });
+}
+
+function textsOf(edits: Awaited<ReturnType<typeof readOwedEdits>>, id: string): ReadonlyMap<string, readonly string[]> {
+  const texts = new Map<string, string[]>();
+  for (const { session_id, ref, text } of edits) {
+    if (session_id === id) texts.set(ref, [...(texts.get(ref) ?? []), text]);
+  }
+  return texts;
 }
 
 function isCurrent(session: LockedSession | undefined, epoch: number): boolean {
