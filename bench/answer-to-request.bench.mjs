@@ -1,15 +1,17 @@
 // From the moment a person sends an answer to the model's next request, through all of Engram, beside
 // the bare CLI in the same run. Rounds are interleaved: each round measures every series once, so a
-// machine that gets slower slows them all.
+// machine that gets slower slows them all, and each is measured from the same rest: no agent runs, the pool
+// of harnesses is full, and a second went by since (a processor that was just busy is faster).
 //
 //   cold       POST …/answers to a sleeping session
 //   cold_floor spawn of the bare CLI with --resume and a hook in this process that answers at once
 //   warm       POST …/answers after POST …/attend woke the session and its hook is held
 //   warm_floor the bare CLI resumed beforehand, its hook held in this process, then answered
-//   pinned     a live bare CLI that waits on can_use_tool: what it costs to be as fast without sleeping
+//   pinned     a process kept alive through the Agent SDK, waiting in its canUseTool, and the memory of that
 //
 //   npm run bench -- answer-to-request --rounds 20 --claude 2.1.332
 
+import fs from 'node:fs';
 import { parseArgs } from 'node:util';
 import { createDemoModel, text, tool } from '@engram/demo-model';
 import {
@@ -22,6 +24,7 @@ import {
   startHookServer,
   waitFor,
 } from '@engram/testkit';
+import { AGENT_SDK_VERSION, loadAgentSdk } from './agent-sdk.mjs';
 import { quantile, record } from './record.mjs';
 
 const { values } = parseArgs({
@@ -41,6 +44,9 @@ const QUESTION = {
 const ANSWER = { 'Which database?': 'Postgres' };
 const BENCH = [{ blocks: [tool('AskUserQuestion', { questions: [QUESTION] })] }, { blocks: [text('done')] }];
 const model = await createDemoModel({ scenarios: { BENCH }, keepRequests: 100_000 });
+const REST_MS = 1000;
+/** Harnesses that a host keeps started ahead. */
+const POOL = 2;
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 const isResult = (line) => line.type === 'result' && line.num_turns !== 0;
 const isMessageStop = (line) => JSON.stringify(line.event ?? null).includes('"message_stop"');
@@ -59,6 +65,7 @@ let decide = async () => ({ decision: 'defer' });
 const hook = await startHookServer((call) => decide(call));
 const home = makeBareHome(questionHookSettings(hook.url));
 const plain = makeBareHome({});
+const { query } = await loadAgentSdk();
 const answer = (call) => ({ decision: 'allow', updatedInput: { ...call.tool_input, answers: ANSWER } });
 
 async function bareDeferred() {
@@ -73,9 +80,9 @@ async function bareDeferred() {
   return String(result.session_id);
 }
 
-async function coldFloor() {
-  const resume = await bareDeferred();
+async function coldFloor(resume) {
   decide = async (call) => answer(call);
+  await rest();
   const since = Date.now();
   const cli = startBareCli({ bin, modelUrl: model.url, home, resume });
   const took = await nextRequest(since);
@@ -84,8 +91,7 @@ async function coldFloor() {
   return took;
 }
 
-async function warmFloor() {
-  const resume = await bareDeferred();
+async function warmFloor(resume) {
   let release;
   const held = new Promise((resolve) => {
     decide = (call) =>
@@ -96,7 +102,7 @@ async function warmFloor() {
   });
   const cli = startBareCli({ bin, modelUrl: model.url, home, resume });
   await held;
-  await sleep(500);
+  await sleep(REST_MS);
   const since = Date.now();
   release();
   const took = await nextRequest(since);
@@ -105,31 +111,84 @@ async function warmFloor() {
   return took;
 }
 
+/** A question asked through the SDK, held in canUseTool while the process lives. */
 async function pinned() {
-  const cli = startBareCli({ bin, modelUrl: model.url, home: plain });
-  cli.user('[[BENCH]]');
-  const request = await cli.wait((line) => line.type === 'control_request');
-  await sleep(500);
-  const memory = processMemoryMb(cli.process.pid);
-  const since = Date.now();
-  const response = { behavior: 'allow', updatedInput: { ...request.request.input, answers: ANSWER } };
-  cli.send({
-    type: 'control_response',
-    response: { subtype: 'success', request_id: request.request_id, response },
+  let release;
+  let asked;
+  const waiting = new Promise((resolve) => {
+    asked = resolve;
   });
+  const ended = new AbortController();
+  async function* words() {
+    yield { type: 'user', message: { role: 'user', content: '[[BENCH]]' }, parent_tool_use_id: null };
+    // The process lives as long as its input is open.
+    await new Promise((resolve) => ended.signal.addEventListener('abort', resolve));
+  }
+  const turn = query({
+    prompt: words(),
+    options: {
+      pathToClaudeCodeExecutable: bin,
+      cwd: plain.workspace,
+      includePartialMessages: true,
+      permissionMode: 'default',
+      env: {
+        PATH: process.env.PATH,
+        HOME: plain.home,
+        ANTHROPIC_BASE_URL: model.url,
+        ANTHROPIC_API_KEY: 'sk-ant-made-up-0000000000000000',
+        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+        DISABLE_AUTOUPDATER: '1',
+      },
+      canUseTool: (_name, input) =>
+        new Promise((resolve) => {
+          release = () => resolve({ behavior: 'allow', updatedInput: { ...input, answers: ANSWER } });
+          asked();
+        }),
+    },
+  });
+  const over = (async () => {
+    for await (const message of turn) if (message.type === 'result') ended.abort();
+  })();
+  await waiting;
+  await sleep(REST_MS);
+  const memory = processMemoryMb(childOf(process.pid, bin));
+  const since = Date.now();
+  release();
   const took = await nextRequest(since);
-  await cli.wait(isResult);
-  await cli.end();
+  await over;
   return { took, memory };
 }
 
+function childOf(parent, program) {
+  const pid = fs.readdirSync('/proc').find((entry) => {
+    try {
+      const stat = fs.readFileSync(`/proc/${entry}/stat`, 'latin1');
+      const ppid = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
+      return ppid === parent && fs.readFileSync(`/proc/${entry}/cmdline`, 'latin1').startsWith(program);
+    } catch {
+      return false;
+    }
+  });
+  if (pid === undefined) throw new Error('the process of the Agent SDK was not found');
+  return Number(pid);
+}
+
 const engram = await startEngram({ claudeVersion: values.claude, model, idleMs: 1000 });
+async function rest() {
+  const harnesses = () => engram.processTable().filter(({ kind }) => kind === 'harness').length;
+  await waitFor(() => engram.agents().length === 0 && harnesses() === POOL, 30_000, 'everything to rest');
+  await sleep(REST_MS);
+}
 async function asked() {
   const session = await engram.api.createSession({ prompt: '[[BENCH]]', workspace: { kind: 'empty' } });
   await engram.api.eventsUntil(session.id, (event) => event.type === 'status_changed' && event.to === 'idle');
   const [question] = (await engram.api.getSession(session.id)).awaiting;
-  await sleep(300);
   return { id: session.id, callId: question.tool_call_id };
+}
+
+async function cold(session) {
+  await rest();
+  return answered(session);
 }
 
 async function answered({ id, callId }) {
@@ -144,11 +203,12 @@ async function answered({ id, callId }) {
   return took;
 }
 
-async function warm() {
-  const session = await asked();
+async function warm(session) {
+  await rest();
   await engram.api.attend(session.id, session.callId);
   await waitFor(() => engram.agents().length === 1, 20_000, 'the agent to be awake');
-  await sleep(2500);
+  // Until its hook is held, and then as long as everybody rests.
+  await sleep(2 * REST_MS);
   return answered(session);
 }
 
@@ -163,13 +223,16 @@ const samples = {
 };
 try {
   // One round that is not counted: caches of the file system and of the database.
-  await coldFloor();
-  await answered(await asked());
+  await coldFloor(await bareDeferred());
+  await cold(await asked());
   for (let round = 0; round < rounds; round += 1) {
-    samples.cold_floor.push(await coldFloor());
-    samples.cold.push(await answered(await asked()));
-    samples.warm_floor.push(await warmFloor());
-    samples.warm.push(await warm());
+    // Everybody asks first: what comes after a question (an exit, a filled pool) is over when it is answered.
+    const sessions = [await asked(), await asked()];
+    const conversations = [await bareDeferred(), await bareDeferred()];
+    samples.cold_floor.push(await coldFloor(conversations[0]));
+    samples.cold.push(await cold(sessions[0]));
+    samples.warm_floor.push(await warmFloor(conversations[1]));
+    samples.warm.push(await warm(sessions[1]));
     const live = await pinned();
     samples.pinned.push(live.took);
     samples.pinned_private.push(live.memory.private);
@@ -192,7 +255,7 @@ const ratio = (a, b, bound) => ({
 });
 record(`answer-to-request-${values.claude}`, {
   command: `npm run bench -- answer-to-request --rounds ${rounds} --claude ${values.claude}`,
-  versions: { claude: values.claude },
+  versions: { claude: values.claude, agent_sdk: AGENT_SDK_VERSION },
   series: {
     cold: ms('cold'),
     cold_floor: ms('cold_floor'),
