@@ -248,6 +248,8 @@ export interface ClaimedFiles {
   readonly newestHere: boolean;
   /** The newest files went with another host: the session goes on from older ones, or from none. */
   readonly lost: boolean;
+  /** Nothing ran since the store took them: what it has is as new as any. */
+  readonly stored: boolean;
   /** The newest list of files in this host's store. */
   readonly manifest?: string;
 }

@@ -20,7 +20,10 @@ export interface SessionFilesOptions {
   readonly log: Logger;
 }
 
-export type Brought = { readonly ok: true } | { readonly ok: false; readonly code: string; readonly message: string };
+export type Brought =
+  /** `fellBack`: the newest files should have been on this disk and were not; older ones are, from the store. */
+  | { readonly ok: true; readonly fellBack: boolean }
+  | { readonly ok: false; readonly code: string; readonly message: string };
 
 export interface PutAway {
   readonly sessionId: string;
@@ -53,8 +56,8 @@ export function createSessionFiles(options: SessionFilesOptions): SessionFiles {
   async function bring(claim: Claim): Promise<Brought> {
     const { manifest, newestHere } = claim.files;
     const folder = sessionFolder(dataDir, claim.session.id);
-    if (store === undefined || manifest === undefined) return { ok: true };
-    if (newestHere && (await isThere(folder.state))) return { ok: true };
+    if (store === undefined || manifest === undefined) return { ok: true, fellBack: false };
+    if (newestHere && (await isThere(folder.state))) return { ok: true, fellBack: false };
     const log = options.log.child({ sessionId: claim.session.id, epoch: claim.epoch });
     for (let attempt = 0; ; attempt += 1) {
       try {
@@ -68,7 +71,7 @@ export function createSessionFiles(options: SessionFilesOptions): SessionFiles {
           { files, fetchedBytes, tookMs: Date.now() - begun, moved: savedAt.root !== folder.root },
           'files are here',
         );
-        return { ok: true };
+        return { ok: true, fellBack: newestHere && !claim.files.stored };
       } catch (error) {
         if (!(error instanceof StoreError)) throw error;
         const wait = error.code === 'store_unreachable' ? BRING_RETRY_MS[attempt] : undefined;

@@ -72,7 +72,7 @@ export async function prepareSession(input: PreparationInput, signal: AbortSigna
     };
   }
   if (!started.ok) return started;
-  const lost = hadRun ? lostContext(claim, started.sandbox.restored) : undefined;
+  const lost = hadRun ? lostContext(claim, started.sandbox.restored, brought.fellBack) : undefined;
   if (lost !== undefined) {
     await input.desk.appendHostEvent(session.id, claim.epoch, {
       type: 'session_error',
@@ -89,9 +89,12 @@ export async function prepareSession(input: PreparationInput, signal: AbortSigna
 }
 
 /** What the person should know when the newest files are not the ones that the agent goes on with. */
-function lostContext({ files }: Claim, restored: boolean): string | undefined {
+function lostContext({ files }: Claim, restored: boolean, fellBack: boolean): string | undefined {
   if (!restored) {
     return "The agent's files of this session are not on this host: it goes on without its earlier conversation.";
+  }
+  if (fellBack) {
+    return 'The files of this session are gone from this host. It goes on from those that were stored last.';
   }
   if (!files.lost) return undefined;
   return files.manifest === undefined

@@ -8,11 +8,12 @@ import { assertNever, type HarnessAssignment, type HarnessAttach } from '@engram
 import type { Logger } from 'pino';
 import { type AttachServer, openAttachServer } from './attach-server.js';
 import type { ClaudeBinary } from './claude-binary.js';
-import { pause, within } from './deadline.js';
+import { within } from './deadline.js';
 import { createFileKeeper } from './file-keeper.js';
 import type { HarnessLink } from './harness-link.js';
 import type { HarnessPool, HarnessProcess } from './harness-pool.js';
 import { createFacts, isHoldable } from './idle-rule.js';
+import { createLeaseRelease } from './lease-release.js';
 import { endRecordedAgent } from './process-records.js';
 import {
   canMakeRoom,
@@ -65,8 +66,6 @@ export interface SessionRunner {
 }
 
 const DESK_PATIENCE_MS = 2_000;
-const RELEASE_RETRY_MS = 500;
-const CLOSING_RELEASE_MS = 4_000;
 const AGENT_GRACE_MS = 1_000;
 
 export function startSessionRunner(options: SessionRunnerOptions): SessionRunner {
@@ -113,6 +112,17 @@ export function startSessionRunner(options: SessionRunnerOptions): SessionRunner
     log,
     what: () => sandbox && { sessionId, epoch, workspace: session.workspace, workspacePath: sandbox.workspace },
     isClosing: () => state.closing,
+  });
+
+  const { until, rest, release } = createLeaseRelease({
+    desk,
+    sessionId,
+    epoch,
+    keeper,
+    storeSandbox: async () => sandbox?.store(),
+    isClosing: () => state.closing,
+    tell,
+    log,
   });
 
   function tell(input: RunnerInput): void {
@@ -289,53 +299,6 @@ export function startSessionRunner(options: SessionRunnerOptions): SessionRunner
   async function endAgent(graceMs: number): Promise<void> {
     await endRecordedAgent(options.dataDir, sessionId, graceMs);
     await sandbox?.stop(graceMs);
-  }
-
-  async function rest(): Promise<void> {
-    await until(async () => sandbox?.store());
-    const outcome = await until(() => keeper.rest());
-    switch (outcome) {
-      case 'stored':
-        return release('idle');
-      case 'work_waiting':
-        return tell({ type: 'work_waiting' });
-      case 'kept_here': {
-        const released = await until(() => desk.releaseLease(sessionId, epoch, 'host_lost'));
-        return tell({ type: released?.ok === true ? 'work_waiting' : 'release_refused' });
-      }
-      case 'stale_epoch':
-      case undefined:
-        return tell({ type: 'release_refused' });
-      default:
-        return assertNever(outcome);
-    }
-  }
-
-  async function release(to: 'idle' | 'failed'): Promise<void> {
-    let outcome = await until(() => desk.releaseLease(sessionId, epoch, to));
-    if (state.closing && outcome?.ok === false && outcome.reason === 'work_waiting') {
-      // Nobody has to wait for the lease to run out: the next host, or this one started again, goes on.
-      outcome = await until(() => desk.releaseLease(sessionId, epoch, 'host_lost'));
-      tell({ type: outcome?.ok === true ? 'work_waiting' : 'release_refused' });
-      return;
-    }
-    if (outcome === undefined) tell({ type: 'release_refused' });
-    else if (outcome.ok) tell({ type: to === 'idle' ? 'rested' : 'failure_stored' });
-    else tell({ type: outcome.reason === 'work_waiting' ? 'work_waiting' : 'release_refused' });
-  }
-
-  /** Tries until the database answers; a closing host does not wait for it for ever. */
-  async function until<T>(work: () => Promise<T>): Promise<T | undefined> {
-    const startedAt = Date.now();
-    for (let attempt = 0; ; attempt += 1) {
-      try {
-        return await work();
-      } catch (error) {
-        if (attempt === 0) log.warn({ err: error }, 'the database did not take it, trying again');
-        if (state.closing && Date.now() - startedAt > CLOSING_RELEASE_MS) return undefined;
-        await pause(RELEASE_RETRY_MS);
-      }
-    }
   }
 
   function finish(outcome: Outcome): void {

@@ -87,6 +87,17 @@ describe('hosts that share a store', () => {
     await second.agent.close();
   });
 
+  it('help the host itself when its disk is new: what was stored is as new as what is gone, or that is said', async () => {
+    const host = await stack.startHost({ store: await openStore({ address }, stack.log), idleMs: 400 });
+    const { id } = await stack.createSession('starts');
+    await stack.untilStatus(id, 'idle');
+    await rm(join(host.dataDir, 'sessions', id), { recursive: true });
+    expect(await run(id, 'starts')).toBe('2');
+    await stack.untilStatus(id, 'idle');
+    expect(await codes(id)).toEqual([]);
+    await host.agent.close();
+  });
+
   it('begin a run again on the last stored files when its host was killed in it', async () => {
     const folders = await stack.newHost();
     const child = await spawnHost(stack, stack.options(folders, { idleMs: 300 }), { storeAddress: address });

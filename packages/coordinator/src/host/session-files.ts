@@ -23,6 +23,7 @@ export function toClaimedFiles(row: FilesRow, hostId: string, storeId: string | 
   return {
     newestHere: files_host === null || files_host === hostId,
     lost: isLost(row, hostId),
+    stored: row.files_stored,
     ...(files_manifest === null || files_store !== storeId ? {} : { manifest: files_manifest }),
   };
 }
