@@ -176,4 +176,24 @@ describe.each(VERSIONS_TO_TEST)('claude %s, its hook fired after it was taken fo
     await answerComesByMessage(host, id);
     expect(host.stderr).toContain('"decision":"deny"');
   });
+
+  it('tells at once that the request with its message failed, and the next prompt has the answer', async () => {
+    const refused = { error: { status: 400, type: 'invalid_request_error', message: 'scripted', headers: {} } };
+    sessions.model.define('REFUSED', [{ blocks: [ask(DATABASE_QUESTION)] }, refused]);
+    const host = await sessions.open(version, {
+      harnessEnv: { ENGRAM_HOOK_SILENCE_MS: '30' },
+      agentEnv: { CLAUDE_CODE_MAX_RETRIES: '0' },
+    });
+    host.prompt('[[REFUSED]] go');
+    const { tool_call_id: id } = await host.event('user_question');
+    await host.idle();
+    host.answer(id, { 'Which database?': ['SQLite'] });
+    // Far below the minute of a watchdog.
+    expect((await host.event('run_completed', 2, 20_000)).ok).toBe(false);
+    expect(host.all('question_answered')).toHaveLength(1);
+    host.prompt('[[SAY:on]] next');
+    await host.event('run_completed', 3);
+    const newest = sessions.requestsOf(host).at(-1);
+    expect(newest && timesTold(newest, 'SQLite')).toBe(1);
+  });
 });
