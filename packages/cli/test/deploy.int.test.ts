@@ -25,9 +25,11 @@ import {
 
 const DEFAULT_PORT = readConfig({}, {}).port;
 const AGENT_CREDENTIALS = ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'CLAUDE_CODE_OAUTH_TOKEN'];
-const known = (name: string): boolean => [...SETTINGS, ...AGENT_CREDENTIALS, 'DATABASE_URL'].includes(name);
-/** Putting sessions to sleep after the drain (10 s), the last word to the database (2 s), and some air. */
-const CLOSE_SECONDS = 15;
+const STORE_CREDENTIALS = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'];
+const known = (name: string): boolean =>
+  [...SETTINGS, ...AGENT_CREDENTIALS, ...STORE_CREDENTIALS, 'DATABASE_URL'].includes(name);
+/** Putting sessions to sleep after the drain, files into a store, and the last word to the database. */
+const CLOSE_SECONDS = 25;
 
 const commands = new Set(
   [

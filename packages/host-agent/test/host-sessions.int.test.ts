@@ -261,14 +261,17 @@ describe('when things break', () => {
 });
 
 describe('when the database is away for a while', () => {
-  it('loses nothing of what the agent did meanwhile and delivers what was accepted', () =>
+  it.each([
+    ['a moment', 1_500],
+    ['longer than its leases', 5_000],
+  ] as const)('%s: loses nothing of what the agent did meanwhile and delivers what was accepted', (_, awayMs) =>
     withHost(
       stack,
       async () => {
         // All words are said by the time the database is back: the peer takes one prompt at a time.
         const { id } = await stack.createSession('drip 20');
         await stack.until('first words', async () => said(await stack.events(id)).length > 3);
-        await stack.restartPostgres(1_500);
+        await stack.restartPostgres(awayMs);
         await stack.prompt(id, 'hello');
         await stack.until('the prompt is done', async () => said(await stack.events(id)).includes('hello'), 30_000);
         const expected = Array.from({ length: 20 }, (_, n) => String(n));
@@ -276,5 +279,6 @@ describe('when the database is away for a while', () => {
         expect(await stack.coordinator.getSession(id)).toMatchObject({ status: 'active', running: false });
       },
       { idleMs: 600_000 },
-    ));
+    ),
+  );
 });
