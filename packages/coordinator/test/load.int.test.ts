@@ -8,7 +8,7 @@ import type { Coordinator } from '../src/index.js';
 import { ada, allEvents, makeSession } from './scenes.js';
 import { startTestDatabase, type TestDatabase } from './test-database.js';
 
-const SECONDS = Number(process.env.ENGRAM_TEST_LOAD_SECONDS ?? 4);
+const SECONDS = Number(process.env.ENGRAM_TEST_LOAD_SECONDS ?? 3);
 const SEED = Number(process.env.ENGRAM_TEST_SEED ?? Date.now() % 1_000_000);
 const SESSIONS = 200;
 const PER_SECOND = 5;
@@ -69,7 +69,7 @@ function readPages(coordinator: Coordinator, id: string, since: number, random: 
 /** What came live, and pages only for what did not come along. */
 function watchLive(coordinator: Coordinator, id: string, since: number): Reader {
   const seen: number[] = [];
-  const next = () => (seen.at(-1) ?? since) + 1;
+  const wanted = () => (seen.at(-1) ?? since) + 1;
   let told: number | undefined;
   let work = Promise.resolve();
   const stop = coordinator.watchSession(id, {
@@ -79,9 +79,9 @@ function watchLive(coordinator: Coordinator, id: string, since: number): Reader 
       if (from !== undefined) expect(fresh.map(({ idx }) => idx)).toEqual(upTo(fresh.length).map((n) => from + n));
       told = tail;
       work = work.then(async () => {
-        for (const { idx } of fresh) if (idx === next()) seen.push(idx);
-        while (next() <= tail) {
-          const { events } = await coordinator.readEventTexts(id, { since: next() - 1 }, 50);
+        for (const { idx } of fresh) if (idx === wanted()) seen.push(idx);
+        while (wanted() <= tail) {
+          const { events } = await coordinator.readEventTexts(id, { since: wanted() - 1 }, 50);
           seen.push(...events.map(({ idx }) => idx));
         }
       });

@@ -81,7 +81,11 @@ export function createGroupCommit({ db, prepared, log, onStored, retryMs }: Grou
     lastStart = performance.now();
     const sessions = new Set(batch.map((each) => each.sessionId));
     for (const id of sessions) busy.add(id);
-    await flush(batch);
+    try {
+      await flush(batch);
+    } catch (error) {
+      for (const each of batch) each.reject(toCoordinatorError(error));
+    }
     for (const id of sessions) busy.delete(id);
     lanes -= 1;
     start();
