@@ -244,7 +244,7 @@ describe.skipIf(!present)(`release ${release?.version ?? ''} and this tree on on
       const host = await start(which, 'host');
       await api.prompt(id, 'Show me the demo');
       await asleep(api, id);
-        await stop(host);
+      await stop(host);
       await expectWhole(id);
     },
   );
