@@ -1,7 +1,7 @@
 // From the moment a person sends an answer to the model's next request, through all of Engram, beside
 // the bare CLI in the same run. Rounds are interleaved: each round measures every series once, so a
 // machine that gets slower slows them all, and each is measured from the same rest: no agent runs, the pool
-// of harnesses is full, and a second went by since (a processor that was just busy is faster).
+// of harnesses is full, and 0.7 s went by since (a processor that was just busy is faster).
 //
 //   cold       POST …/answers to a sleeping session
 //   cold_floor spawn of the bare CLI with --resume and a hook in this process that answers at once
@@ -44,7 +44,7 @@ const QUESTION = {
 const ANSWER = { 'Which database?': 'Postgres' };
 const BENCH = [{ blocks: [tool('AskUserQuestion', { questions: [QUESTION] })] }, { blocks: [text('done')] }];
 const model = await createDemoModel({ scenarios: { BENCH }, keepRequests: 100_000 });
-const REST_MS = 1000;
+const REST_MS = 700;
 /** Harnesses that a host keeps started ahead. */
 const POOL = 2;
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
