@@ -142,7 +142,7 @@ describe('the end of a host', () => {
     // A process of somebody else whose pid an old record names must be left alone.
     const stranger = spawn('sleep', ['60']);
     const { writeHarnessRecord } = await import('../src/process-records.js');
-    await writeHarnessRecord(folders.dataDir, { pid: stranger.pid ?? 0, started: '1' });
+    writeHarnessRecord(folders.dataDir, { pid: stranger.pid ?? 0, started: '1' });
 
     await killHost(child);
     const again = await startHostAgent(options);
