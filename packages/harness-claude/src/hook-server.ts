@@ -29,7 +29,20 @@ export interface HookServer {
   close(): Promise<void>;
 }
 
+/** A loopback port that is bound before there is a session, and refuses everybody until one takes it. */
+export interface HookPort {
+  readonly server: Server;
+  readonly port: number;
+}
+
+export async function bindHookPort(): Promise<HookPort> {
+  const server = createServer((_request, response) => refuse(response, 401));
+  return { server, port: await listenTcp(server) };
+}
+
 export interface HookServerOptions {
+  /** Taken over from whoever bound it ahead; else one is bound now. */
+  readonly bound?: HookPort;
   /** Who may speak: read for each request, as every agent process has its own. */
   readonly token: () => string;
   /** Also listen here, for the bridge. */
@@ -67,19 +80,16 @@ export async function openHookServer(options: HookServerOptions): Promise<HookSe
   const onRequest = (request: IncomingMessage, response: ServerResponse) => {
     handle(request, response).catch(() => response.destroy());
   };
-  const servers: Server[] = [createServer(onRequest)];
-  if (options.socketPath !== undefined) servers.push(createServer(onRequest));
+  const { server: tcp, port } = options.bound ?? (await bindHookPort());
+  tcp.removeAllListeners('request').on('request', onRequest);
+  const unix = options.socketPath === undefined ? undefined : createServer(onRequest);
+  const servers: Server[] = unix ? [tcp, unix] : [tcp];
   for (const server of servers) {
     // A held hook has no end of its own.
     server.requestTimeout = 0;
     server.timeout = 0;
   }
-  const [tcp, unix] = servers;
-  if (!tcp) throw new HarnessError('agent_not_started', 'no hook server');
-  const [port] = await Promise.all([
-    listenTcp(tcp),
-    unix && options.socketPath !== undefined ? listenUnix(unix, options.socketPath) : undefined,
-  ]);
+  if (unix && options.socketPath !== undefined) await listenUnix(unix, options.socketPath);
 
   return {
     port,

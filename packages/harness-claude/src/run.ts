@@ -6,6 +6,7 @@ import { type Logger, pino } from 'pino';
 import { parseAssignment } from './assignment-line.js';
 import { type HarnessConfig, readConfig } from './config.js';
 import { HarnessError } from './harness-error.js';
+import { bindHookPort, type HookPort } from './hook-server.js';
 import { openSession, type SessionEnd } from './session.js';
 
 /** Told to the host by the exit code alone; everything else is in the log and in the session's events. */
@@ -31,7 +32,7 @@ async function openTracing(settings: TraceSettings, version: string, log: Logger
   setTracer(createOtlpTracer({ ...settings, service: 'engram-harness', version, onLost }));
 }
 
-let ready: { readonly config: HarnessConfig; readonly root: Logger } | undefined;
+let ready: { readonly config: HarnessConfig; readonly root: Logger; readonly hookPort: Promise<HookPort> } | undefined;
 
 /** What needs no session, done once: while we wait for one. */
 export function getReady(): NonNullable<typeof ready> {
@@ -39,12 +40,15 @@ export function getReady(): NonNullable<typeof ready> {
   const config = readConfig();
   // stdout is a protocol: its one line said that we are ready.
   const root = pino({ level: config.logLevel, base: { pid: process.pid } }, pino.destination({ fd: 2, sync: true }));
-  ready = { config, root };
+  const hookPort = bindHookPort();
+  // Told by the session that needs it.
+  hookPort.catch(() => undefined);
+  ready = { config, root, hookPort };
   return ready;
 }
 
 export async function runSession(line: string): Promise<void> {
-  const { config, root } = getReady();
+  const { config, root, hookPort } = getReady();
   try {
     const assignment = parseAssignment(line);
     const log = root.child({ sessionId: assignment.session_id, epoch: assignment.epoch });
@@ -56,6 +60,7 @@ export async function runSession(line: string): Promise<void> {
     await openSession({
       assignment,
       config,
+      hookPort: await hookPort,
       log,
       onEnd: (end) => leave(EXIT_CODES[end], config.tracing !== undefined),
     });

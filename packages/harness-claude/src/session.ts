@@ -12,7 +12,7 @@ import type { AgentExit } from './claude-process.js';
 import type { HarnessConfig } from './config.js';
 import { endOrphan } from './end-processes.js';
 import { HarnessError } from './harness-error.js';
-import { type HookRequest, type HookServer, openHookServer } from './hook-server.js';
+import { type HookPort, type HookRequest, type HookServer, openHookServer } from './hook-server.js';
 import { type HostLink, openHostLink } from './host-link.js';
 import { createHostWatch, type HostWatch } from './host-watch.js';
 import { type Journal, openJournal } from './journal.js';
@@ -40,6 +40,8 @@ export type SessionEnd = 'shutdown' | 'stale_epoch' | 'host_unreachable';
 export interface SessionOptions {
   readonly assignment: HarnessAssignment;
   readonly config: HarnessConfig;
+  /** Bound ahead for the agent's hooks. */
+  readonly hookPort: HookPort;
   readonly log: Logger;
   readonly onEnd: (end: SessionEnd) => void;
 }
@@ -139,6 +141,7 @@ class Session {
   async open(): Promise<void> {
     const { assignment } = this.options;
     this.hooks = await openHookServer({
+      bound: this.options.hookPort,
       token: () => this.agent.token,
       socketPath: assignment.hook_socket,
       onFire: (request) => this.onFire(request),

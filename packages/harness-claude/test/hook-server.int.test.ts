@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { HarnessError } from '../src/harness-error.js';
-import { type HookRequest, type HookServer, openHookServer } from '../src/hook-server.js';
+import { bindHookPort, type HookRequest, type HookServer, openHookServer } from '../src/hook-server.js';
 
 const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 const TOKEN = 't0ken';
@@ -52,6 +52,20 @@ function bridge(token: string): Promise<{ code: number | null; out: string; err:
 }
 
 describe('the hook server', () => {
+  it('takes over a port that was bound ahead and refused everybody', async () => {
+    const bound = await bindHookPort();
+    expect((await post(bound.port, TOKEN)).status).toBe(401);
+    server = await openHookServer({
+      bound,
+      token: () => TOKEN,
+      onFire: ({ fireId }) => server?.reply(fireId, { permissionDecision: 'defer' }),
+      onLost: () => undefined,
+    });
+    expect(server.port).toBe(bound.port);
+    expect((await post(bound.port, 'another')).status).toBe(401);
+    expect((await post(bound.port, TOKEN)).status).toBe(200);
+  });
+
   it('holds a request, keeps it alive, and replies with one JSON object', async () => {
     const fired: HookRequest[] = [];
     const { port } = await open((request) => {
