@@ -72,6 +72,7 @@ describe.each(versionsToTest())('many machines, Claude Code %s', (version) => {
   const clients: ApiClient[] = [];
   const hosts = new Map<string, Part>();
   const made: string[] = [];
+  const killed = new Set<string>();
 
   const folder = (name: string): string => join(base, name);
 
@@ -97,6 +98,11 @@ describe.each(versionsToTest())('many machines, Claude Code %s', (version) => {
     const ready = await started.ready;
     if (part === 'serve') clients.push(createApiClient({ url: String(ready.url), token: TOKEN }));
     return started;
+  }
+
+  async function revive(): Promise<void> {
+    for (const name of killed) await start('host', name);
+    killed.clear();
   }
 
   /** A command of whoever runs the machines. */
@@ -178,8 +184,9 @@ describe.each(versionsToTest())('many machines, Claude Code %s', (version) => {
   });
   afterAll(async () => {
     for (const part of parts) part.kill('SIGKILL');
-    await Promise.all(parts.map((part) => part.exited));
+    // What a killed host left running holds its pipes open.
     for (const name of hosts.keys()) for (const { pid } of processes(name)) kill(pid);
+    await Promise.all(parts.map((part) => part.exited));
     await postgres.stop();
     await model.close();
     for (const name of await readdir(base)) await rm(await openRunDir(folder(name)), { recursive: true, force: true });
@@ -206,6 +213,7 @@ describe.each(versionsToTest())('many machines, Claude Code %s', (version) => {
     expect(rows[0].store_id).toBe(rows[1].store_id);
 
     hosts.get(victim)?.kill('SIGKILL');
+    killed.add(victim);
     const killedAt = Date.now();
     for (const [at, id] of asking.entries()) await api(at).answer(id, calls[at] ?? '', { [QUESTION]: ['Warm'] });
     model.open('long');
@@ -247,22 +255,27 @@ describe.each(versionsToTest())('many machines, Claude Code %s', (version) => {
     for (const id of made) await expectWhole(id);
 
     // Back again: it ends what it left running, and takes part.
-    await start('host', victim);
+    await revive();
     await until('the old agents to be gone', () =>
       Promise.resolve(processes(victim).every(({ kind }) => kind !== 'agent')),
     );
   });
 
   it('a host that stood still comes back to find its session elsewhere: what it says is refused, and it lets go', async () => {
+    await revive();
     model.hold('long');
     const id = await create('[[LONG]]');
     await until('the turn', async () => (await count(id, 'file_changed')) === 1);
     const stopped = (await runsOn(id)) ?? '';
     const pid = hosts.get(stopped)?.pid ?? 0;
     process.kill(pid, 'SIGSTOP');
-    await until('the other to begin it again', async () => (await count(id, 'run_started')) === 2, TAKEN_OVER_MS);
-    const before = (await eventsOf(id)).length;
-    process.kill(pid, 'SIGCONT');
+    const before = await until(
+      'the other to begin it again',
+      async () => (await count(id, 'run_started')) === 2,
+      TAKEN_OVER_MS,
+    )
+      .then(async () => (await eventsOf(id)).length)
+      .finally(() => process.kill(pid, 'SIGCONT'));
     // Its agent was in the middle of the same turn and goes on with it: nothing of that may be stored.
     model.open('long');
     await until('the turn to end', async () => (await count(id, 'run_completed')) === 1);
