@@ -52,7 +52,8 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): HarnessConfig 
     gateMs: HOOK_TIMEOUT_S * 1000 - HOUR_MS,
     blockedMs: ms('ENGRAM_BLOCKED_MS', 5000),
     settleMs: ms('ENGRAM_SETTLE_MS', 100),
-    unreachableMs: ms('ENGRAM_UNREACHABLE_MS', 10 * MINUTE_MS),
+    // Twice a lease: by then another host may have gone on with the session, and this agent would work beside it.
+    unreachableMs: ms('ENGRAM_UNREACHABLE_MS', MINUTE_MS / 2),
     hookWay: env.ENGRAM_HOOK_WAY === 'command' ? 'command' : 'auto',
     bridgeArgv: [process.execPath, fileURLToPath(new URL('./main.js', import.meta.url)), 'hook-bridge'],
   };
