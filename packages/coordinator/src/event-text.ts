@@ -15,6 +15,11 @@ export interface TextRow {
   readonly body: string;
 }
 
+/** A left join gives a row without an event where there is none. */
+export function hasEvent<Row extends { readonly idx: number | null }>(row: Row): row is Row & TextRow {
+  return row.idx !== null;
+}
+
 /** `{"idx":N,"type":"…","at":"…Z", …fields}` */
 export function toEventText({ idx, at, kind, raw, body }: TextRow): EventText {
   const bytes = raw === null ? '' : `,"bytes":"${raw.toString('base64')}"`;

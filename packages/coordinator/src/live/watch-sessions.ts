@@ -6,7 +6,7 @@ import type { AgentMessageChunk } from '@engram/harness-proto';
 import type { Logger } from 'pino';
 import { isUuid } from '../cursor.js';
 import type { Prepared } from '../database.js';
-import { TEXT_COLUMNS, type TextRow, toEventText } from '../event-text.js';
+import { hasEvent, TEXT_COLUMNS, toEventText } from '../event-text.js';
 import type { EventText } from '../session-events.js';
 import { parseChunks } from './chunks.js';
 import type { Listener } from './listener.js';
@@ -45,10 +45,11 @@ const READ = `
   where e.upto <= ${MAX_FRESH_BYTES} or e.idx = e.tail + 1
   order by e.slot, e.idx`;
 
-type Row = { readonly slot: number; readonly last_idx: number | null; readonly idx: number | null } & Omit<
-  TextRow,
-  'idx'
->;
+interface Row {
+  readonly slot: number;
+  readonly last_idx: number | null;
+  readonly idx: number | null;
+}
 
 interface Watched {
   readonly watchers: Set<Joined>;
@@ -90,7 +91,7 @@ export function createSessionWatch(prepared: Prepared, listener: Listener, pollM
       tellGone(id);
       return;
     }
-    const fresh = rows.flatMap(({ idx, ...row }) => (idx === null ? [] : [toEventText({ ...row, idx })]));
+    const fresh = rows.filter(hasEvent).map(toEventText);
     session.tail = tail;
     for (const each of [...session.watchers]) {
       each.told = true;
