@@ -67,7 +67,8 @@ const there = (path: string): Promise<boolean> =>
     () => false,
   );
 
-describe('engram db', () => {
+/** Many programs one after another: on a busy machine each takes seconds to start. */
+describe('engram db', { timeout: 180_000 }, () => {
   it('backs up a running Engram, refuses to restore over it or to move it', async () => {
     const done = await db(['backup', file('running.backup'), ...inFolder('old')]);
     expect(done).toMatchObject({ code: 0, said: { type: 'backup', while_running: true, rows: { sessions: 2 } } });

@@ -147,7 +147,7 @@ describe('a server and a host by themselves', () => {
     const url = toDatabaseUrl(postgres.connection, reserved.port);
     const [server, host] = [await start('serve', url), await start('host', url)];
     for (const part of [server, host]) {
-      await waitFor(() => part.stderr().includes('Trying on'), 20_000, `a note, not ${part.stderr()}`);
+      await waitFor(() => part.stderr().includes('Trying on'), 60_000, `a note, not ${part.stderr()}`);
       expect(part.stderr()).toContain('nothing listens there');
     }
     let gate = await openGate(reserved.port);
@@ -155,10 +155,10 @@ describe('a server and a host by themselves', () => {
     await host.ready;
     expect(await status(serving, '/readyz')).toBe(200);
     await gate.close();
-    await waitFor(async () => (await status(serving, '/readyz')) === 503, 10_000, 'not ready');
+    await waitFor(async () => (await status(serving, '/readyz')) === 503, 30_000, 'not ready');
     expect(await status(serving, '/healthz')).toBe(200);
     gate = await openGate(reserved.port);
-    await waitFor(async () => (await status(serving, '/readyz')) === 200, 10_000, 'ready again');
+    await waitFor(async () => (await status(serving, '/readyz')) === 200, 30_000, 'ready again');
     const api = createApiClient({ url: serving, token: TOKEN });
     const { id } = await api.createSession({
       prompt: 'Show me the demo',
