@@ -32,6 +32,7 @@ import {
 import { toSessionInputs } from './stream-inputs.js';
 import { createTimers, type Timers } from './timers.js';
 import { createTranscriptChecks, type TranscriptChecks } from './transcript-checks.js';
+import { findTranscriptPath, mendRecord } from './transcript-file.js';
 import { rehomeConversation } from './transcript-home.js';
 import { toVerdictMessage } from './verdict-reply.js';
 
@@ -53,8 +54,24 @@ export async function openSession(options: SessionOptions): Promise<void> {
   if (orphan === 'ended') log.warn('ended an agent that an earlier harness left behind');
   const journal = openJournal(assignment.state_dir);
   await bringConversationHome(options, journal);
+  await mendCutRun(options, journal);
   const session = new Session(options, journal);
   await session.open();
+}
+
+/** A run was open when the last harness died: its agent may have taken that for a word of the user's. */
+async function mendCutRun({ assignment, log }: SessionOptions, { state }: Journal): Promise<void> {
+  const { turn } = state.runs;
+  const { claudeSessionId } = state;
+  if (turn.status !== 'running' || turn.interrupting || claudeSessionId === undefined) return;
+  const configDir = assignment.launch.env.CLAUDE_CONFIG_DIR ?? join(assignment.agent_home, '.claude');
+  try {
+    const path = await findTranscriptPath(configDir, assignment.workspace, claudeSessionId);
+    const changed = path === undefined ? 0 : await mendRecord(path);
+    if (changed > 0) log.warn({ changed }, 'the conversation told of a user who did nothing; mended');
+  } catch (error) {
+    log.error({ err: error }, 'conversation of a cut run could not be looked at');
+  }
 }
 
 /** The session may have been stored at another path, on another host. */

@@ -6,6 +6,7 @@ import { chmod, chown, copyFile, mkdir, open, readdir, readFile, rename, rm, sta
 import { dirname, join } from 'node:path';
 import { parseTranscript, type Transcript } from './transcript.js';
 import { type DeferredCall, deferredMarker, type MarkerResult } from './transcript-marker.js';
+import { withTrueRecord } from './transcript-record.js';
 import { type ScrubResult, scrubTranscript } from './transcript-scrub.js';
 
 /** The folder's name for a working directory: everything but letters and digits becomes a dash. */
@@ -66,6 +67,13 @@ export async function appendDeferredMarker(
     }
   }
   return result;
+}
+
+/** Takes back what the file says about a user who did nothing; gives how many lines did. */
+export async function mendRecord(path: string): Promise<number> {
+  const { bytes, changed } = withTrueRecord(await readFile(path));
+  if (changed > 0) await replaceFile(path, bytes);
+  return changed;
 }
 
 /** New content under the same name, mode and owner; a crash leaves the old file or the new one. */

@@ -75,6 +75,24 @@ describe.each(CLI_VERSIONS)('claude %s', (version) => {
   });
 });
 
+it('claude 2.1.332: a harness killed with a first hook leaves no word of a user', async () => {
+  const host = await sessions.open('2.1.332');
+  const slow = tool('Bash', { command: 'sleep 20', description: 'x' });
+  sessions.model.define('HELD', [{ blocks: [ask(DATABASE_QUESTION), slow] }]);
+  host.prompt('[[HELD]] go', 'p1');
+  await host.until(() => host.stderr.includes('"hook fired"'), 'hook fired');
+  await host.event('run_started');
+  await host.killHarness();
+  await host.until(() => host.transcript().includes('to proceed'), 'the false record');
+  await host.start();
+  expect((await host.event('run_completed')).ok).toBe(false);
+  host.prompt('[[SAY:on]] next', 'p2');
+  await host.event('run_completed', 2);
+  const newest = JSON.stringify(sessions.requestsOf(host).at(-1)?.messages);
+  expect(newest).not.toMatch(/to proceed|rejected|interrupted by user/);
+  expect(newest).toContain('has not seen it and has decided nothing');
+});
+
 it.each(CLI_VERSIONS)(
   'claude %s: a prompt written while the agent works on its own has its own run',
   async (version) => {
