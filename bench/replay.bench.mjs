@@ -33,7 +33,7 @@ const tail = session.tail + events;
 const server = await startServer(stage.postgres.connection);
 const client = new pg.Client(stage.postgres.connection);
 await client.connect();
-await client.query('vacuum analyze').catch(() => client.query('analyze events'));
+await client.query('vacuum analyze events').catch(() => client.query('analyze events'));
 
 const agent = new http.Agent({ keepAlive: true });
 const [bareMs, pagesMs, streamMs] = [[], [], []];
