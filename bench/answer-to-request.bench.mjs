@@ -45,6 +45,8 @@ const ANSWER = { 'Which database?': 'Postgres' };
 const BENCH = [{ blocks: [tool('AskUserQuestion', { questions: [QUESTION] })] }, { blocks: [text('done')] }];
 const model = await createDemoModel({ scenarios: { BENCH }, keepRequests: 100_000 });
 const REST_MS = 700;
+/** Longer than a CLI takes from its start to its hook. */
+const START_MS = 1800;
 /** Harnesses that a host keeps started ahead. */
 const POOL = 2;
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -207,8 +209,8 @@ async function warm(session) {
   await rest();
   await engram.api.attend(session.id, session.callId);
   await waitFor(() => engram.agents().length === 1, 20_000, 'the agent to be awake');
-  // Until its hook is held, and then as long as everybody rests.
-  await sleep(2 * REST_MS);
+  // Until its hook is held, which is not seen from here, and then as long as everybody rests.
+  await sleep(START_MS + REST_MS);
   return answered(session);
 }
 
