@@ -237,9 +237,16 @@ describe.each(versionsToTest())('many machines, Claude Code %s', (version) => {
       await until(
         'the long turn',
         async () => (await eventsOf(id)).some((event) => says(event, 'The long part is done.')),
-        takenOverMs,
+        2 * takenOverMs,
       );
-    expect(Date.now() - killedAt).toBeLessThan(takenOverMs);
+    // By the database's clock, which is this machine's: the answers are used, the cut turn has begun again.
+    for (const [id, type] of [
+      ...asking.map((one) => [one, 'question_answered'] as const),
+      [long[0] ?? '', 'run_started'],
+    ]) {
+      const last = (await eventsOf(id)).filter((event) => event.type === type).at(-1);
+      expect(Date.parse(String(last?.at)) - killedAt).toBeLessThan(takenOverMs);
+    }
 
     const [broken = '', unharmed = ''] = long;
     const story = await eventsOf(broken);
