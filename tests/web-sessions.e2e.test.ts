@@ -54,15 +54,18 @@ describe('the session list', () => {
       { type: 'run_completed', run_id: 'r1', ok: true },
       { type: 'harness_idle' },
     );
-    const news = item(page, 'Sleeping', /Works.*awake.*done since you looked/);
+    const news = item(page, 'Done', /Works.*awake.*done since you looked/);
     await news.waitFor();
     await news.click();
     await page.getByRole('heading', { name: 'Works' }).waitFor();
-    await item(page, 'Sleeping', /done since you looked/).waitFor({ state: 'detached' });
+    await item(page, 'Done', /done since you looked/).waitFor({ state: 'detached' });
+    // It stays where it was found while it is open, and rests with the others after.
+    await item(page, 'Done', 'Works').waitFor();
 
     await page.keyboard.press('g');
     await page.keyboard.press('w');
     await page.waitForURL(`**${at(ask)}#question`);
+    await item(page, 'Sleeping', 'Works').waitFor();
     await page.keyboard.press('j');
     await page.waitForURL((url) => !url.pathname.endsWith(ask.id));
     await page.keyboard.press('k');

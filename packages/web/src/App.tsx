@@ -49,6 +49,7 @@ export function App() {
   const [changesOpen, setChangesOpen] = useState(false);
   const [findOpen, setFindOpen] = useState(false);
   const [seen, setSeen] = useState(loadSeen);
+  const [keptDone, setKeptDone] = useState<string | undefined>();
   const deletion = useUndoableDelete(refresh);
   /** Made a moment ago and not in the list yet. */
   const [created, setCreated] = useState<Session | undefined>();
@@ -60,7 +61,9 @@ export function App() {
   }, [isListed]);
   const fresh = created === undefined || isListed ? [] : [created];
   const sessions = [...fresh, ...listed].filter((session) => !deletion.hidden.has(session.id));
-  const ordered = groupSessions(sessions).flatMap((group) => group.sessions);
+  // A row stays where it was found for as long as its session is open: walking the list skips none.
+  const isDone = (session: Session) => isUnread(session, seen) || session.id === keptDone;
+  const ordered = groupSessions(sessions, isDone).flatMap((group) => group.sessions);
   const openId = route.name === 'session' ? route.id : undefined;
   const open = sessions.find((session) => session.id === openId);
   useTitleAndBadge(countWaiting(sessions), open?.title);
@@ -68,7 +71,11 @@ export function App() {
   useEffect(() => {
     if (data === undefined) return;
     // Other tabs of this browser show sessions too: what they saw counts.
-    const next = updateSeen(loadSeen(), data, document.hidden ? undefined : openId);
+    const before = loadSeen();
+    const opened = data.find((session) => session.id === openId);
+    const isNews = opened !== undefined && isUnread(opened, before);
+    setKeptDone((kept) => (isNews || kept === openId ? openId : undefined));
+    const next = updateSeen(before, data, document.hidden ? undefined : openId);
     saveSeen(next);
     setSeen(next);
   }, [data, openId]);
@@ -134,6 +141,7 @@ export function App() {
         loaded={isFetched}
         selectedId={openId}
         isUnread={(session) => isUnread(session, seen)}
+        isDone={isDone}
         onOpened={() => setDialog((now) => (now === 'list' ? 'none' : now))}
       />
       <UndoBar deletion={deletion} />
@@ -206,6 +214,7 @@ export function App() {
       {dialog === 'goTo' && (
         <GoToDialog
           sessions={sessions}
+          isDone={isDone}
           onClose={() => setDialog('none')}
           onGo={(session) => {
             setDialog('none');

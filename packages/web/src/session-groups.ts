@@ -3,32 +3,35 @@
 import type { Session, SessionStatus } from './api-types.js';
 import { words } from './strings.js';
 
-export type GroupName = 'waiting' | 'working' | 'sleeping' | 'failed';
+export type GroupName = 'waiting' | 'working' | 'done' | 'sleeping' | 'failed';
 
 export interface SessionGroup {
   readonly name: GroupName;
   readonly sessions: readonly Session[];
 }
 
-export const GROUP_ORDER = ['waiting', 'working', 'sleeping', 'failed'] as const;
+export const GROUP_ORDER = ['waiting', 'working', 'done', 'sleeping', 'failed'] as const;
 
 /** True while something is asked that a person can still answer (or must send again). */
 export function isWaiting(session: Session): boolean {
   return session.awaiting.some((question) => question.state !== 'sent');
 }
 
-export function groupOf(session: Session): GroupName {
+/** Tells whether a session has finished something that nobody has looked at yet. */
+export type IsDone = (session: Session) => boolean;
+
+export function groupOf(session: Session, isDone: IsDone): GroupName {
   if (isWaiting(session)) return 'waiting';
   if (session.status === 'failed' || session.status === 'host_lost') return 'failed';
   if (session.running || session.status === 'created' || session.undelivered.length > 0) return 'working';
-  return 'sleeping';
+  return isDone(session) ? 'done' : 'sleeping';
 }
 
 /** Groups that have sessions; those that wait longest come first, all else newest activity first. */
-export function groupSessions(sessions: readonly Session[]): readonly SessionGroup[] {
+export function groupSessions(sessions: readonly Session[], isDone: IsDone): readonly SessionGroup[] {
   const groups: SessionGroup[] = [];
   for (const name of GROUP_ORDER) {
-    const members = sessions.filter((session) => groupOf(session) === name);
+    const members = sessions.filter((session) => groupOf(session, isDone) === name);
     if (members.length === 0) continue;
     members.sort((a, b) =>
       name === 'waiting'

@@ -17,7 +17,7 @@ export const words = {
   withdrawShort: 'Withdraw',
   more: 'More',
 
-  groups: { waiting: 'Waiting for you', working: 'Working', sleeping: 'Sleeping', failed: 'Failed' },
+  groups: { waiting: 'Waiting for you', working: 'Working', done: 'Done', sleeping: 'Sleeping', failed: 'Failed' },
   status: {
     working: 'working',
     waiting: 'waiting for you',

@@ -25,27 +25,42 @@ const waiting = (asked_at: string, state: 'waiting' | 'sent' | 'failed' = 'waiti
   awaiting: [{ tool_call_id: 't', questions: [DATABASE], asked_at, state }],
 });
 
+/** Nobody has news. */
+const nobody = () => false;
+
 describe('session groups', () => {
   it('puts a session where a person looks for it', () => {
-    expect(groupOf(session('a', waiting(AT)))).toBe('waiting');
-    expect(groupOf(session('a', waiting(AT, 'failed')))).toBe('waiting');
-    expect(groupOf(session('a', { running: true, status: 'active' }))).toBe('working');
-    expect(groupOf(session('a', { status: 'created' }))).toBe('working');
-    expect(groupOf(session('a', { undelivered: [{ kind: 'prompt', id: 'p', accepted_at: AT }] }))).toBe('working');
-    expect(groupOf(session('a'))).toBe('sleeping');
-    expect(groupOf(session('a', { status: 'active' }))).toBe('sleeping');
-    expect(groupOf(session('a', { status: 'failed' }))).toBe('failed');
+    expect(groupOf(session('a', waiting(AT)), nobody)).toBe('waiting');
+    expect(groupOf(session('a', waiting(AT, 'failed')), nobody)).toBe('waiting');
+    expect(groupOf(session('a', { running: true, status: 'active' }), nobody)).toBe('working');
+    expect(groupOf(session('a', { status: 'created' }), nobody)).toBe('working');
+    expect(groupOf(session('a', { undelivered: [{ kind: 'prompt', id: 'p', accepted_at: AT }] }), nobody)).toBe(
+      'working',
+    );
+    expect(groupOf(session('a'), nobody)).toBe('sleeping');
+    expect(groupOf(session('a', { status: 'active' }), nobody)).toBe('sleeping');
+    expect(groupOf(session('a', { status: 'failed' }), nobody)).toBe('failed');
+    const everybody = () => true;
+    expect(groupOf(session('a'), everybody)).toBe('done');
+    expect(groupOf(session('a', waiting(AT)), everybody)).toBe('waiting');
+    expect(groupOf(session('a', { running: true, status: 'active' }), everybody)).toBe('working');
+    expect(groupOf(session('a', { status: 'failed' }), everybody)).toBe('failed');
   });
 
   it('orders the waiting by how long they wait and the rest by what is newest', () => {
-    const groups = groupSessions([
+    const news = ({ id }: { readonly id: string }) => id.startsWith('news');
+    const all = [
       session('late', waiting('2030-05-04T12:05:00Z')),
       session('early', waiting('2030-05-04T12:01:00Z')),
       session('old', { updated_at: '2030-05-01T00:00:00Z' }),
       session('new', { updated_at: '2030-05-02T00:00:00Z' }),
-    ]);
+      session('news 1', { updated_at: '2030-05-01T00:00:00Z' }),
+      session('news 2', { updated_at: '2030-05-02T00:00:00Z' }),
+    ];
+    const groups = groupSessions(all, news);
     expect(groups.map((group) => [group.name, group.sessions.map(({ id }) => id)])).toEqual([
       ['waiting', ['early', 'late']],
+      ['done', ['news 2', 'news 1']],
       ['sleeping', ['new', 'old']],
     ]);
   });

@@ -15,6 +15,8 @@ import {
   frameEvent,
 } from '@engram/harness-proto';
 
+// Whoever started it may be gone by now.
+process.stdout.on('error', () => process.exit(0));
 process.stdout.write('ready\n');
 let state = { deaf: false };
 process.on('SIGTERM', () => {

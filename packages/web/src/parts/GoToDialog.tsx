@@ -2,13 +2,14 @@
 
 import { useId, useState } from 'react';
 import type { Session } from '../api-types.js';
-import { groupOf, groupSessions } from '../session-groups.js';
+import { groupOf, groupSessions, type IsDone } from '../session-groups.js';
 import { words } from '../strings.js';
 import { Dialog } from './Dialog.js';
 import { VisibleText } from './VisibleText.js';
 
 interface Props {
   readonly sessions: readonly Session[];
+  readonly isDone: IsDone;
   readonly onClose: () => void;
   readonly onGo: (session: Session) => void;
 }
@@ -19,12 +20,12 @@ function textOf(session: Session): string {
   return [title, where, ...awaiting.flatMap((a) => a.questions.map((q) => q.question))].join('\n').toLowerCase();
 }
 
-export function GoToDialog({ sessions, onClose, onGo }: Props) {
+export function GoToDialog({ sessions, isDone, onClose, onGo }: Props) {
   const id = useId();
   const [query, setQuery] = useState('');
   const [at, setAt] = useState(0);
   const terms = query.toLowerCase().split(/\s+/).filter(Boolean);
-  const found = groupSessions(sessions)
+  const found = groupSessions(sessions, isDone)
     .flatMap((group) => group.sessions)
     .filter((session) => terms.every((term) => textOf(session).includes(term)))
     .slice(0, 30);
@@ -69,8 +70,8 @@ export function GoToDialog({ sessions, onClose, onGo }: Props) {
             <span className="min-w-0 grow truncate">
               <VisibleText text={session.title === '' ? words.header.untitled : session.title} />
             </span>
-            <span className={groupOf(session) === 'waiting' ? 'text-waiting' : 'text-muted'}>
-              {words.groups[groupOf(session)]}
+            <span className={groupOf(session, isDone) === 'waiting' ? 'text-waiting' : 'text-muted'}>
+              {words.groups[groupOf(session, isDone)]}
             </span>
           </div>
         ))}

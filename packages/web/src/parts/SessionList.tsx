@@ -3,7 +3,7 @@
 import { useState } from 'react';
 import type { Session } from '../api-types.js';
 import { navigate, toPath } from '../route.js';
-import { type GroupName, groupSessions, isWaiting } from '../session-groups.js';
+import { type GroupName, groupSessions, type IsDone, isWaiting } from '../session-groups.js';
 import { words } from '../strings.js';
 import { TimeAgo } from './Time.js';
 import { VisibleText } from './VisibleText.js';
@@ -13,6 +13,7 @@ export const DEMO_MODEL = 'engram-demo';
 const MARKS: Readonly<Record<GroupName, { readonly sign: string; readonly tone: string }>> = {
   waiting: { sign: '●', tone: 'text-waiting-mark' },
   working: { sign: '◐', tone: 'text-accent' },
+  done: { sign: '✓', tone: 'text-accent' },
   sleeping: { sign: '○', tone: 'text-muted' },
   failed: { sign: '✕', tone: 'text-danger' },
 };
@@ -37,13 +38,14 @@ interface Props {
   readonly loaded: boolean;
   readonly selectedId: string | undefined;
   readonly isUnread: (session: Session) => boolean;
+  readonly isDone: IsDone;
   readonly onOpened?: () => void;
 }
 
-export function SessionList({ sessions, loaded, selectedId, isUnread, onOpened }: Props) {
+export function SessionList({ sessions, loaded, selectedId, isUnread, isDone, onOpened }: Props) {
   const [filter, setFilter] = useState('');
   const shown = sessions.filter((session) => matches(session, filter));
-  const groups = groupSessions(shown);
+  const groups = groupSessions(shown, isDone);
   return (
     <nav aria-label={words.sessions} className="flex min-h-0 grow flex-col">
       {sessions.length > 7 && (
@@ -124,7 +126,7 @@ function SessionItem({ session, group, selected, unread, onOpened }: ItemProps) 
               <VisibleText text={session.title === '' ? words.header.untitled : session.title} />
             </span>
             {session.model === DEMO_MODEL && <span className="chip shrink-0">{words.demo}</span>}
-            {group === 'sleeping' && session.status === 'active' && (
+            {(group === 'sleeping' || group === 'done') && session.status === 'active' && (
               <span className="text-muted shrink-0 text-[12px]">{words.status.awake}</span>
             )}
             {unread && (
