@@ -174,7 +174,7 @@ describe('two hosts', () => {
       await stack.untilEvent(id, 'run_interrupted', 2);
       await stack.prompt(id, 'hello');
       await stack.until('it works here', async () => said(await stack.events(id)).at(-1) === 'hello');
-      expect((await stack.coordinator.getSession(id))?.running).toBe(false);
+      await stack.until('its run is over', async () => (await stack.coordinator.getSession(id))?.running === false);
     });
     const sandbox = createProcessSandbox({
       dataDir: folders.dataDir,
