@@ -276,7 +276,9 @@ describe('when the database is away for a while', () => {
         await stack.until('the prompt is done', async () => said(await stack.events(id)).includes('hello'), 30_000);
         const expected = Array.from({ length: 20 }, (_, n) => String(n));
         expect(said(await stack.events(id))).toEqual([...expected, 'hello']);
-        expect(await stack.coordinator.getSession(id)).toMatchObject({ status: 'active', running: false });
+        const rested = async () => (await stack.coordinator.getSession(id))?.running === false;
+        await stack.until('its run is over', rested);
+        expect(await stack.coordinator.getSession(id)).toMatchObject({ status: 'active' });
       },
       { idleMs: 600_000 },
     ),
