@@ -14,7 +14,8 @@ export async function launchBrowser(): Promise<Browser> {
   return chromium.launch({
     executablePath: executable,
     chromiumSandbox: false,
-    env: cleanEnvironment(env),
+    // Without a UTF-8 locale a downloaded file loses a name that is not plain ASCII.
+    env: cleanEnvironment({ LC_ALL: 'C.UTF-8', ...env }),
     args: ['--disable-dev-shm-usage'],
   });
 }
