@@ -221,6 +221,27 @@ describe('hosts that go away', () => {
     ]);
   });
 
+  it('ends the run that a stopping host leaves open, and hears of that end once', async () => {
+    await fresh();
+    const session = await makeSession(coordinator);
+    await coordinator.acceptPrompt(session.id, { text: 'x', prompt_id: 'p', by: ada });
+    const held = await claimOne(coordinator, session.id);
+    const run = { type: 'run_started', run_id: 'r', prompt_id: 'p' } as const;
+    await coordinator.appendEvents(session.id, held.epoch, [{ seq: 1, event: run }]);
+    expect(await coordinator.releaseLease(session.id, held.epoch, 'idle')).toEqual({ ok: true });
+    expect(await coordinator.getSession(session.id)).toMatchObject({ status: 'idle', running: false });
+    await coordinator.wake(session.id);
+    const again = await claimOne(coordinator, session.id);
+    await coordinator.appendEvents(session.id, again.epoch, [
+      { seq: 2, event: { type: 'run_interrupted', run_id: 'r' } },
+    ]);
+    const { events } = await coordinator.readEvents(session.id, 0, 100);
+    expect(events.map((stored) => stored.event.type).filter((type) => type.startsWith('run_'))).toEqual([
+      'run_started',
+      'run_interrupted',
+    ]);
+  });
+
   it('tries a failed session again only when something new asks', async () => {
     await fresh();
     const session = await makeSession(coordinator, { prompt: 'x' });

@@ -191,14 +191,17 @@ export async function releaseLease(
     await sql`update sessions set lease_host = null, lease_until = null, sleep_asked = false where id = ${sessionId}`.execute(
       tx,
     );
-    const last_idx = to === 'failed' ? await endOpenRun(tx, session) : session.last_idx;
+    const last_idx = to === 'host_lost' ? session.last_idx : await endOpenRun(tx, session);
     if (to === 'failed') await forgetWishes(tx, sessionId);
     await changeStatus(tx, { ...session, last_idx }, to);
     return { ok: true };
   });
 }
 
-/** Nobody works on a failed session: its run is over, and with it whatever was to stop it. */
+/**
+ * Nobody works on a session that failed or sleeps: its run is over, and with it whatever was to stop it. A run is
+ * open here when its harness died while the host was stopping.
+ */
 async function endOpenRun(tx: Db, session: LockedSession): Promise<number> {
   if (session.open_run === null) return session.last_idx;
   const last_idx = await appendToSession(tx, session, [{ type: 'run_interrupted', run_id: session.open_run }]);
