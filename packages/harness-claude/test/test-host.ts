@@ -264,9 +264,10 @@ export class TestHost {
     return found;
   }
 
-  /** Idle is the last thing that was said. */
+  /** Idle is the last thing that was said; a notice, such as what runs in the background, may follow it at once. */
   idle(timeoutMs = 30_000): Promise<void> {
-    return this.until(() => this.events.at(-1)?.type === 'harness_idle', 'harness_idle', timeoutMs);
+    const isIdle = () => this.events.findLast((event) => event.type !== 'notice')?.type === 'harness_idle';
+    return this.until(isIdle, 'harness_idle', timeoutMs);
   }
 
   async until(condition: () => boolean, what: string, timeoutMs = 30_000): Promise<void> {
