@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { root, ScriptError } from './repository.mjs';
 
 const kit = await import('@engram/testkit').catch(() => {
-  throw new ScriptError('the test kit is not built: run `npx tsc -b` and `npm run build` first.');
+  throw new ScriptError('the test kit is not built: run it with `npm run screenshots`.');
 });
 const { asks, calls, changes, CHECKS_QUESTION, DATABASE_QUESTION, importerScene, patch, says } = kit;
 

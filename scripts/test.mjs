@@ -16,9 +16,7 @@ const { existsSync, mkdtempSync, readFileSync, rmSync } = await import('node:fs'
 const { tmpdir } = await import('node:os');
 const { join, relative } = await import('node:path');
 const { root, ScriptError } = await import('./repository.mjs');
-const { install, isInstalled } = await import('./install.mjs');
-const { build, staleTargets } = await import('./build.mjs');
-const { withCheckoutLock } = await import('./checkout-lock.mjs');
+const { buildEveryPackage, installAndBuild } = await import('./prepare-tools.mjs');
 const { cleanEnvironment } = await import('./clean-environment.mjs');
 
 const parts = ['check', 'unit', 'int', 'e2e'];
@@ -46,16 +44,7 @@ function readArguments(args) {
 }
 
 async function prepare(chosen) {
-  await withCheckoutLock(
-    async () => {
-      if (!isInstalled(root, { dev: true })) {
-        say('installing packages …');
-        await install(root, { dev: true });
-      }
-      await build(staleTargets(), say);
-    },
-    () => say('another run is installing or building in this checkout; waiting for it …'),
-  );
+  await installAndBuild(say);
   if (chosen.includes('int') || chosen.includes('e2e')) {
     const { fetchAgents } = await import('./fetch-agents.mjs');
     await fetchAgents(undefined, say);
@@ -158,12 +147,7 @@ try {
     const { runChecks } = await import('./check.mjs');
     add(await runChecks(say));
   } else {
-    // The tests of some packages import others by name: all of them must be built, test kit included.
-    const { checks } = await import('./check.mjs');
-    const { runCommand } = await import('./run-command.mjs');
-    const [program, ...args] = checks.tsc();
-    const { code, output } = await runCommand(program, args);
-    if (code !== 0) throw new ScriptError(output.trimEnd());
+    await buildEveryPackage();
   }
   for (const project of parts.filter((part) => part !== 'check' && chosen.includes(part)))
     add(await runProject(project, { rest, matrix }, folder));

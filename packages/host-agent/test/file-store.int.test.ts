@@ -301,7 +301,9 @@ describe('trouble', () => {
     const path = join(s.storeDir, 'sessions', SESSION, pack);
     const good = await readFile(path);
     const restore = () => s.store.restore({ sessionId: SESSION, root: s.there }, manifest);
-    await writeFile(path, Buffer.concat([good.subarray(0, 5_000), Buffer.of(1), good.subarray(5_001)]));
+    const damaged = Buffer.from(good);
+    damaged.writeUInt8(good.readUInt8(5_000) ^ 1, 5_000);
+    await writeFile(path, damaged);
     await expect(restore()).rejects.toMatchObject({ code: 'store_damaged' });
     await truncate(path, 4_000);
     await expect(restore()).rejects.toMatchObject({ code: 'store_damaged' });
