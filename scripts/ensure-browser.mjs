@@ -74,12 +74,13 @@ async function failureOf(browser) {
 }
 
 /** Unpacks the browser of the npm package; the folder appears only when it is whole. */
-async function unpacked() {
+async function unpacked(say) {
   const source = join(root, 'node_modules/@sparticuz/chromium');
   if (process.platform !== 'linux' || process.arch !== 'x64' || !existsSync(source)) return undefined;
   const version = JSON.parse(readFileSync(join(source, 'package.json'), 'utf8')).version;
   const folder = join(cacheDir, `chromium-${version}`);
   if (!existsSync(folder)) {
+    say('unpacking Chromium …');
     const fresh = `${folder}.${process.pid}`;
     mkdirSync(fresh, { recursive: true });
     await pipeline(
@@ -145,8 +146,7 @@ export async function ensureBrowser(say = () => {}) {
   }
   for (const executable of onSystem()) if (await works({ executable })) return remember({ executable });
 
-  say('unpacking Chromium …');
-  const own = await unpacked();
+  const own = await unpacked(say);
   if (own !== undefined) {
     // The system's own libraries first: those in the package were built for another distribution.
     const withLibraries = { ...own, env: { ...own.env, LD_LIBRARY_PATH: join(dirname(own.executable), 'lib') } };
