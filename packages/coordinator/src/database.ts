@@ -2,7 +2,14 @@
 // JavaScript's. bigint is a number and must be exact; a time is ISO 8601 in UTC.
 // Work inside a transaction uses the transaction's handle, never this pool again.
 
-import { Kysely, PostgresDialect } from 'kysely';
+import {
+  Kysely,
+  type PostgresCursor,
+  PostgresDialect,
+  type PostgresPool,
+  type PostgresPoolClient,
+  type PostgresQueryResult,
+} from 'kysely';
 import pg from 'pg';
 import type { Logger } from 'pino';
 import { CoordinatorError } from './coordinator-error.js';
@@ -46,13 +53,54 @@ export function openDatabase(source: ConnectionSource, poolSize: number, log: Lo
     client.on('error', (error) => log.warn({ err: error.message }, 'a database connection was lost'));
   });
   return {
-    db: new Kysely<Record<string, never>>({ dialect: new PostgresDialect({ pool }) }),
+    db: new Kysely<Record<string, never>>({ dialect: new PostgresDialect({ pool: planOnce(pool) }) }),
     async prepared<Row>(name: string, text: string, values: readonly unknown[]) {
       const plan = name === '' ? {} : { name };
       const { rows } = await pool.query<Row & pg.QueryResultRow>({ ...plan, text, values: [...values] });
       return rows;
     },
     close: () => pool.end(),
+  };
+}
+
+/** Statements that are kept planned in one connection at most; what comes after them is planned each time. */
+const MAX_PLANS = 250;
+
+/**
+ * The pool for the query builder: each text with values is planned once a connection. Our statements are few and
+ * written out, so their text is what names them; planning some of them takes longer than running them.
+ */
+function planOnce(pool: pg.Pool): PostgresPool {
+  const names = new Map<string, string>();
+  const known = new WeakMap<pg.PoolClient, PostgresPoolClient>();
+
+  function nameOf(text: string): string | undefined {
+    const name = names.get(text);
+    if (name !== undefined || names.size >= MAX_PLANS) return name;
+    names.set(text, `s${names.size}`);
+    return names.get(text);
+  }
+
+  function toClient(client: pg.PoolClient): PostgresPoolClient {
+    function query<R>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<R>>;
+    function query<R>(cursor: PostgresCursor<R>): PostgresCursor<R>;
+    function query(text: string | PostgresCursor<unknown>, values: readonly unknown[] = []): unknown {
+      if (typeof text !== 'string') throw new CoordinatorError('unavailable', 'cursors are not used here');
+      // `begin`, `commit` and the migrations come without values.
+      const name = values.length === 0 ? undefined : nameOf(text);
+      return client.query({ text, values: [...values], ...(name === undefined ? {} : { name }) });
+    }
+    return { query, release: (destroy) => client.release(destroy) };
+  }
+
+  return {
+    async connect() {
+      const client = await pool.connect();
+      const wrapped = known.get(client) ?? toClient(client);
+      known.set(client, wrapped);
+      return wrapped;
+    },
+    end: () => pool.end(),
   };
 }
 

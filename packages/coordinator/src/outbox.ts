@@ -6,6 +6,7 @@ import { type HarnessCommand, startSpan } from '@engram/harness-proto';
 import { type RawBuilder, sql } from 'kysely';
 import { z } from 'zod';
 import type { OutboxCommand } from './coordinator.js';
+import { isUuid } from './cursor.js';
 import type { Db } from './database.js';
 import { toJsonText } from './payload.js';
 import type { Attachment } from './session-events.js';
@@ -104,20 +105,38 @@ const commandSchema = z.custom<HarnessCommand>(
   (value) => typeof value === 'object' && value !== null && 'type' in value,
 );
 
+interface HandedRow {
+  readonly id: number | null;
+  readonly command: unknown;
+  readonly attachments: readonly Attachment[] | null;
+}
+
 /**
- * Hands the owed commands above `after` to the session's host, and remembers that it did: from then
- * on the harness may know them. The session's row is locked.
+ * Hands the owed commands above `after` to the host that holds the session with this epoch, and remembers that it
+ * did: from then on the harness may know them. Undefined when another holds it. One statement: it is on the way of
+ * every answer. A command put in while it waited for the session's row comes with the next hint; one that was
+ * withdrawn or changed meanwhile is not handed, or as it is now, because rows that are written are looked at anew.
  */
-export async function handCommands(tx: Db, sessionId: string, after: number): Promise<readonly OutboxCommand[]> {
-  const { rows } = await sql<{ id: number; command: unknown; attachments: readonly Attachment[] | null }>`
-    select id, command - 'attachments' as command, command->'attachments' as attachments from outbox where session_id = ${sessionId} and retired_at is null and id > ${after}
-    order by id`.execute(tx);
-  if (rows.length === 0) return [];
-  await sql`update outbox set handed_at = clock_timestamp()
-    where id = any(${rows.map((row) => row.id)}::bigint[]) and handed_at is null`.execute(tx);
-  return rows.map(({ id, command, attachments }) => ({
-    outboxId: id,
-    command: commandSchema.parse(command),
-    ...(attachments === null ? {} : { attachments }),
-  }));
+export async function handCommands(
+  tx: Db,
+  sessionId: string,
+  epoch: number,
+  after: number,
+): Promise<readonly OutboxCommand[] | undefined> {
+  if (!isUuid(sessionId)) return undefined;
+  const { rows } = await sql<HandedRow>`
+    with held as (
+      select id from sessions where id = ${sessionId} and epoch = ${epoch} and lease_host is not null for no key update
+    ), handed as (
+      update outbox o set handed_at = coalesce(o.handed_at, clock_timestamp()) from held
+      where o.session_id = held.id and o.retired_at is null and o.id > ${after}
+      returning o.id, o.command - 'attachments' as command, o.command->'attachments' as attachments
+    )
+    select handed.* from held left join handed on true order by handed.id`.execute(tx);
+  if (rows.length === 0) return undefined;
+  return rows.flatMap(({ id, command, attachments }): OutboxCommand[] =>
+    id === null
+      ? []
+      : [{ outboxId: id, command: commandSchema.parse(command), ...(attachments === null ? {} : { attachments }) }],
+  );
 }

@@ -97,6 +97,27 @@ describe('prompts', () => {
     expect((await allEvents(coordinator, id)).at(-1)?.event).toMatchObject({ summary: 'é'.repeat(200), text: long });
   });
 
+  it('that is removed or changed at the moment it is handed out is not handed, or as it is now', async () => {
+    const connection = await database.makeDatabase();
+    const own = await database.createCoordinator({ connection });
+    const { id } = await makeSession(own);
+    await own.acceptPrompt(id, { text: 'withdrawn', prompt_id: 'p1', by: ada });
+    await own.acceptPrompt(id, { text: 'old', prompt_id: 'p2', by: ada });
+    const held = await claimOne(own, id);
+    const change = database.query(
+      connection,
+      `begin; select 1 from sessions where id = '${id}' for no key update;
+       update outbox set retired_at = now() where ref = 'p1';
+       update outbox set command = command || '{"text": "new"}' where ref = 'p2'; select pg_sleep(0.5); commit`,
+    );
+    const sleeping = `select 1 from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`;
+    await expect.poll(() => database.query(connection, sleeping)).toHaveLength(1);
+    const handed = await own.commandsAfter(id, held.epoch, 0);
+    await change;
+    expect(handed).toMatchObject([{ command: { prompt_id: 'p2', text: 'new' } }]);
+    expect(await own.commandsAfter(id, held.epoch + 1, 0)).toEqual({ ok: false, reason: 'stale_epoch' });
+  });
+
   it('is edited and removed by command once a host was handed it, each command proved by its event', async () => {
     const held = await makeRunning();
     await prompt(held.id, 'p1');
@@ -360,7 +381,8 @@ describe('crossing roads', () => {
     expect(await coordinator.releaseLease(held.id, held.epoch, 'idle')).toEqual({ ok: false, reason: 'work_waiting' });
     expect((await coordinator.getSession(held.id))?.status).toBe('active');
     expect(await commands(held)).toEqual(['answer_question']);
-    expect(await coordinator.claimSessions('h2', 9)).toEqual([]);
+    const claims = await coordinator.claimSessions('h2', 100);
+    expect(claims.map(({ session }) => session.id)).not.toContain(held.id);
   });
 
   it('stores a delivered answer once when the harness tells it again after a lost link', async () => {

@@ -38,7 +38,7 @@ export async function attachFacts(
     return {
       open: open.rows,
       closed: closed.rows.map((row) => row.tool_call_id).reverse(),
-      commands: await handCommands(tx, sessionId, 0),
+      commands: (await handCommands(tx, sessionId, epoch, 0)) ?? [],
       lastStoredSeq: session.harness_seq,
     };
   });
@@ -50,11 +50,7 @@ export async function commandsAfter(
   epoch: number,
   after: number,
 ): Promise<readonly OutboxCommand[] | Refusal<'stale_epoch'>> {
-  return db.transaction().execute(async (tx): Promise<readonly OutboxCommand[] | Refusal<'stale_epoch'>> => {
-    const session = await lockLeasedSession(tx, sessionId, epoch);
-    if (session === undefined) return { ok: false, reason: 'stale_epoch' };
-    return handCommands(tx, sessionId, after);
-  });
+  return (await handCommands(db, sessionId, epoch, after)) ?? { ok: false, reason: 'stale_epoch' };
 }
 
 export interface SessionWishes {
