@@ -45,7 +45,7 @@ const ANSWER = { 'Which database?': 'Postgres' };
 const BENCH = [{ blocks: [tool('AskUserQuestion', { questions: [QUESTION] })] }, { blocks: [text('done')] }];
 const model = await createDemoModel({ scenarios: { BENCH }, keepRequests: 100_000 });
 const REST_MS = 700;
-/** Longer than a CLI takes from its start to its hook. */
+/** Longer than a CLI takes from its start to its hook, or a harness until it is ready. */
 const START_MS = 1800;
 /** Harnesses that a host keeps started ahead. */
 const POOL = 2;
@@ -176,8 +176,8 @@ function childOf(parent, program) {
 }
 
 const engram = await startEngram({ claudeVersion: values.claude, model, idleMs: 1000 });
+const harnesses = () => engram.processTable().filter(({ kind }) => kind === 'harness').length;
 async function rest() {
-  const harnesses = () => engram.processTable().filter(({ kind }) => kind === 'harness').length;
   await waitFor(() => engram.agents().length === 0 && harnesses() === POOL, 30_000, 'everything to rest');
   await sleep(REST_MS);
 }
@@ -209,7 +209,10 @@ async function warm(session) {
   await rest();
   await engram.api.attend(session.id, session.callId);
   await waitFor(() => engram.agents().length === 1, 20_000, 'the agent to be awake');
-  // Until its hook is held, which is not seen from here, and then as long as everybody rests.
+  // Until its hook is held, which is not seen from here, and the place in the pool is filled again; then as long as
+  // everybody rests.
+  await sleep(START_MS);
+  await waitFor(() => harnesses() === POOL + 1, 20_000, 'the pool to be full');
   await sleep(START_MS + REST_MS);
   return answered(session);
 }

@@ -7,6 +7,7 @@ import { parseAssignment } from './assignment-line.js';
 import { type HarnessConfig, readConfig } from './config.js';
 import { HarnessError } from './harness-error.js';
 import { bindHookPort, type HookPort } from './hook-server.js';
+import { rehearse } from './rehearse.js';
 import { openSession, type SessionEnd } from './session.js';
 
 /** Told to the host by the exit code alone; everything else is in the log and in the session's events. */
@@ -45,6 +46,12 @@ export function getReady(): NonNullable<typeof ready> {
   hookPort.catch(() => undefined);
   ready = { config, root, hookPort };
   return ready;
+}
+
+/** While nobody waits. What goes wrong is met again, and told, when it counts. */
+export function practise(): void {
+  const { root, hookPort } = getReady();
+  rehearse(hookPort).catch((error: unknown) => root.debug({ err: error }, 'the rehearsal broke off'));
 }
 
 export async function runSession(line: string): Promise<void> {

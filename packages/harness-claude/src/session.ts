@@ -53,10 +53,8 @@ export async function openSession(options: SessionOptions): Promise<void> {
   if (orphan === 'stays') throw new HarnessError('agent_still_there', 'an agent of this session cannot be ended');
   if (orphan === 'ended') log.warn('ended an agent that an earlier harness left behind');
   const journal = openJournal(assignment.state_dir);
-  await bringConversationHome(options, journal);
-  await mendCutRun(options, journal);
   const session = new Session(options, journal);
-  await session.open();
+  await session.open(bringConversationHome(options, journal).then(() => mendCutRun(options, journal)));
 }
 
 /** A run was open when the last harness died: its agent may have taken that for a word of the user's. */
@@ -155,7 +153,8 @@ class Session {
     });
   }
 
-  async open(): Promise<void> {
+  /** No agent starts before `conversation` is in its place; it never fails. */
+  async open(conversation: Promise<void>): Promise<void> {
     const { assignment } = this.options;
     this.hooks = await openHookServer({
       bound: this.options.hookPort,
@@ -165,6 +164,7 @@ class Session {
       onLost: (fireId) => this.dispatch({ type: 'fire_lost', fireId }),
     });
     this.agent.prepare();
+    await conversation;
     const known = this.state.claudeSessionId ?? assignment.claude_session_id;
     const restored = known === undefined ? this.state : { ...this.state, claudeSessionId: known };
     this.take(recover(restored, newRunId()));

@@ -23,11 +23,12 @@ interface Watched {
 export function createHostWatch(db: Db, listener: Listener, pollMs: number, log: Logger): HostWatch {
   const watched = new Set<Watched>();
   let stopListening: (() => void) | undefined;
-  let hinted = false;
+  /** Told of claimable work before the reading that this hint starts. */
+  const toldAhead = new Set<Watched>();
 
   async function read(): Promise<void> {
-    const wasHinted = hinted;
-    hinted = false;
+    const ahead = new Set(toldAhead);
+    toldAhead.clear();
     for (const each of watched) {
       const { rows } = await sql<{ id: string; wish_version: number }>`
         select id, wish_version from sessions where lease_host = ${each.hostId}`.execute(db);
@@ -38,15 +39,21 @@ export function createHostWatch(db: Db, listener: Listener, pollMs: number, log:
       each.held = held;
       if (!watched.has(each)) continue;
       for (const id of changed) each.watcher.onSessionChanged(id);
-      if (!wasHinted) each.watcher.onClaimable();
+      if (!ahead.has(each)) each.watcher.onClaimable();
     }
   }
 
   const loop = createWatchLoop(read, pollMs, log);
-  /** A claim looks for itself and need not wait for our reading. */
+  /**
+   * A claim looks for itself and need not wait for our reading. A host that holds sessions reads first: an answer for
+   * one of them has an agent waiting, and the two would take the processor from each other.
+   */
   function hear(): void {
-    hinted = true;
-    for (const each of watched) each.watcher.onClaimable();
+    for (const each of watched) {
+      if (each.held.size > 0) continue;
+      toldAhead.add(each);
+      each.watcher.onClaimable();
+    }
     loop.poke();
   }
   const poke = { onMessage: hear, onReconnect: hear };
