@@ -2,7 +2,7 @@
 // an event that a newer harness sent is kept as bytes: no kind ever needs a migration.
 
 import type { HarnessEvent } from '@engram/harness-proto';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Db } from './database.js';
 import { toJsonText } from './payload.js';
 import type { CoordinatorEvent, ForeignEvent, StoredEvent } from './session-events.js';
@@ -28,24 +28,25 @@ export function toEventRow(sessionId: string, idx: number, event: StorableEvent)
 
 /** The session's row is locked and its `last_idx` will be moved in the same transaction. */
 export async function insertEventRows(tx: Db, rows: readonly EventRow[]): Promise<void> {
-  if (rows.length === 0) return;
+  if (rows.length > 0) await eventInsert(rows).execute(tx);
+}
+
+/** The same as a statement, or as part of one. */
+export function eventInsert(rows: readonly EventRow[]): RawBuilder<unknown> {
   const sessions = rows.map((row) => row.sessionId);
   const indices = rows.map((row) => row.idx);
   const kinds = rows.map((row) => row.kind);
   const data = rows.map((row) => row.data);
   if (rows.every((row) => row.raw === null)) {
-    await sql`insert into events (session_id, idx, at, kind, data, size)
+    return sql`insert into events (session_id, idx, at, kind, data, size)
       select s, i, statement_timestamp(), k, d::jsonb, octet_length(d)
-      from unnest(${sessions}::uuid[], ${indices}::bigint[], ${kinds}::text[], ${data}::text[]) as rows (s, i, k, d)`.execute(
-      tx,
-    );
-    return;
+      from unnest(${sessions}::uuid[], ${indices}::bigint[], ${kinds}::text[], ${data}::text[]) as rows (s, i, k, d)`;
   }
   const raw = rows.map((row) => (row.raw === null ? null : Buffer.from(row.raw)));
-  await sql`insert into events (session_id, idx, at, kind, data, raw, size)
+  return sql`insert into events (session_id, idx, at, kind, data, raw, size)
     select s, i, statement_timestamp(), k, d::jsonb, r, octet_length(d) + coalesce(octet_length(r), 0)
     from unnest(${sessions}::uuid[], ${indices}::bigint[], ${kinds}::text[], ${data}::text[], ${raw}::bytea[])
-      as rows (s, i, k, d, r)`.execute(tx);
+      as rows (s, i, k, d, r)`;
 }
 
 export interface StoredRow {

@@ -25,13 +25,16 @@ export interface NewOutboxRow {
 
 /** The session's row is locked. */
 export async function putCommand(tx: Db, sessionId: string, row: NewOutboxRow): Promise<void> {
-  const span = startSpan(`accept ${row.kind}`, { kind: 'producer', attributes: { 'engram.session_id': sessionId } });
   await sql`with moved as (update sessions set wish_version = wish_version + 1 where id = ${sessionId})
-    insert into outbox (session_id, kind, ref, command, wakes, accepted_at)
-    values (${sessionId}, ${row.kind}, ${row.ref}, ${toJsonText(toStored(row, span?.traceParent))}::jsonb, ${row.wakes}, clock_timestamp())`.execute(
-    tx,
-  );
+    ${commandInsert(sessionId, row)}`.execute(tx);
+}
+
+/** The end of a statement that moves the session's `wish_version` itself. */
+export function commandInsert(sessionId: string, row: NewOutboxRow): RawBuilder<unknown> {
+  const span = startSpan(`accept ${row.kind}`, { kind: 'producer', attributes: { 'engram.session_id': sessionId } });
   span?.end();
+  return sql`insert into outbox (session_id, kind, ref, command, wakes, accepted_at)
+    values (${sessionId}, ${row.kind}, ${row.ref}, ${toJsonText(toStored(row, span?.traceParent))}::jsonb, ${row.wakes}, clock_timestamp())`;
 }
 
 /** What the wire does not know, and a release that does not know a field leaves out, stands beside the command. */

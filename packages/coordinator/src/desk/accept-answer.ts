@@ -6,11 +6,12 @@ import { sql } from 'kysely';
 import { checkAnswers, sameAnswers } from '../check-answers.js';
 import type { QuestionState, Refusal } from '../coordinator.js';
 import type { Db } from '../database.js';
-import { putCommand } from '../outbox.js';
+import { eventInsert, toEventRow } from '../event-rows.js';
+import { commandInsert } from '../outbox.js';
 import { cleanText, toJsonText } from '../payload.js';
 import { readQuestion } from '../questions.js';
 import type { Actor } from '../session-events.js';
-import { appendToSession, lockSession } from '../session-row.js';
+import { lockSession } from '../session-row.js';
 
 export type AnswerOutcome =
   | { readonly ok: true; readonly state: QuestionState | 'answered' }
@@ -43,13 +44,20 @@ export async function acceptAnswer(
       default:
         return assertNever(question.state);
     }
-    await appendToSession(tx, session, [{ type: 'answer_submitted', tool_call_id, answers, by: answer.by }]);
-    await sql`update questions set state = 'sent', answers = ${toJsonText(answers)}::jsonb
-      where session_id = ${id} and tool_call_id = ${tool_call_id}`.execute(tx);
-    await sql`update sessions set attend_tool_call_id = null, attend_until = null
-      where id = ${id} and attend_tool_call_id = ${tool_call_id}`.execute(tx);
+    const told = { type: 'answer_submitted', tool_call_id, answers, by: answer.by } as const;
     const command = { type: 'answer_question', tool_call_id, answers } as const;
-    await putCommand(tx, id, { kind: 'answer', ref: tool_call_id, command, wakes: true });
+    const idx = session.last_idx + 1;
+    // All that an accepted answer changes, in one statement: a person waits for it.
+    await sql`with moved as (
+        update sessions set last_idx = ${idx}, updated_at = clock_timestamp(), wish_version = wish_version + 1,
+          attend_until = case when attend_tool_call_id = ${tool_call_id} then null else attend_until end,
+          attend_tool_call_id = nullif(attend_tool_call_id, ${tool_call_id})
+        where id = ${id}
+      ), told as (${eventInsert([toEventRow(id, idx, told)])}), settled as (
+        update questions set state = 'sent', answers = ${toJsonText(answers)}::jsonb
+        where session_id = ${id} and tool_call_id = ${tool_call_id}
+      )
+      ${commandInsert(id, { kind: 'answer', ref: tool_call_id, command, wakes: true })}`.execute(tx);
     return { ok: true, state: 'sent' };
   });
 }

@@ -8,7 +8,7 @@ import { sql } from 'kysely';
 import type { Claim, Outcome } from '../coordinator.js';
 import { isUuid } from '../cursor.js';
 import type { Db } from '../database.js';
-import { insertEventRows } from '../event-rows.js';
+import { eventInsert } from '../event-rows.js';
 import { retireCommands, WAKING } from '../outbox.js';
 import type { SessionStatus } from '../session-events.js';
 import {
@@ -97,18 +97,17 @@ function withActive(session: LockedSession): LockedSession {
 
 async function takeLeases(tx: Db, sessions: readonly LockedSession[], hostId: string, leaseMs: number): Promise<void> {
   const ids = sessions.map((session) => session.id);
-  await sql`with noted as (
-      insert into session_hosts (session_id, host_id) select id, ${hostId} from unnest(${ids}::uuid[]) as id on conflict do nothing)
-    update sessions set epoch = epoch + 1, lease_host = ${hostId}, lease_until = ${lease(leaseMs)},
-      wake_asked = false, sleep_asked = false, failed_after = 0, wish_version = wish_version + 1,
-      bound_host = case when workspace->>'kind' = 'path' then ${hostId} else bound_host end,
-      status = 'active', last_idx = last_idx + case when status = 'active' then 0 else 1 end, updated_at = clock_timestamp()
-    where id = any(${ids}::uuid[])`.execute(tx);
   const woken = sessions.filter((session) => session.status !== 'active');
-  await insertEventRows(
-    tx,
-    woken.map((session) => statusChanged(session, 'active')),
-  );
+  await sql`with noted as (
+      insert into session_hosts (session_id, host_id) select id, ${hostId} from unnest(${ids}::uuid[]) as id on conflict do nothing
+    ), leased as (
+      update sessions set epoch = epoch + 1, lease_host = ${hostId}, lease_until = ${lease(leaseMs)},
+        wake_asked = false, sleep_asked = false, failed_after = 0, wish_version = wish_version + 1,
+        bound_host = case when workspace->>'kind' = 'path' then ${hostId} else bound_host end,
+        status = 'active', last_idx = last_idx + case when status = 'active' then 0 else 1 end, updated_at = clock_timestamp()
+      where id = any(${ids}::uuid[])
+    )
+    ${eventInsert(woken.map((session) => statusChanged(session, 'active')))}`.execute(tx);
 }
 
 /**

@@ -20,6 +20,9 @@ interface Watched {
   held: ReadonlyMap<string, number>;
 }
 
+/** A claim that follows on news for sessions held here lets them go first. */
+const AFTER_CHANGES_MS = 5;
+
 export function createHostWatch(db: Db, listener: Listener, pollMs: number, log: Logger): HostWatch {
   const watched = new Set<Watched>();
   let stopListening: (() => void) | undefined;
@@ -39,7 +42,9 @@ export function createHostWatch(db: Db, listener: Listener, pollMs: number, log:
       each.held = held;
       if (!watched.has(each)) continue;
       for (const id of changed) each.watcher.onSessionChanged(id);
-      if (!ahead.has(each)) each.watcher.onClaimable();
+      if (ahead.has(each)) continue;
+      if (changed.length === 0) each.watcher.onClaimable();
+      else setTimeout(() => watched.has(each) && each.watcher.onClaimable(), AFTER_CHANGES_MS);
     }
   }
 
