@@ -70,8 +70,12 @@ const newestOf = (requests) => requests.at(-1);
 const isContextLost = (events) =>
   events.some((event) => (event.type === 'notice' || event.type === 'session_error') && event.code === 'context_lost');
 
+/** An agent that is killed before it wrote a run down has forgotten it; the log must say so of that run. */
+const isForgotten = (events, runs) =>
+  events.some((event) => event.type === 'notice' && event.code === 'run_forgotten' && runs.has(event.run_id));
+
 /** How a token stands with the model: never told, in the newest request once, or otherwise. */
-function checkToken({ requests, events }, token, what, mayBeMissing, add) {
+function checkToken({ requests, events }, token, what, { mayBeMissing, runs }, add) {
   const reached = requests.filter((request) => timesTold(request, token) > 0);
   if (reached.length === 0) {
     if (!mayBeMissing) add('lost', `${what}: in none of ${requests.length} requests`);
@@ -80,7 +84,7 @@ function checkToken({ requests, events }, token, what, mayBeMissing, add) {
   const twice = requests.find((request) => timesTold(request, token) > 1);
   if (twice !== undefined) add('double', `${what}: told ${timesTold(twice, token)} times in request ${twice.n}`);
   const newest = newestOf(requests);
-  if (timesTold(newest, token) === 0 && !isContextLost(events)) {
+  if (timesTold(newest, token) === 0 && !isContextLost(events) && !isForgotten(events, runs)) {
     add('lost', `${what}: told in request ${reached.at(-1).n}, forgotten in ${newest.n}`);
   }
 }
@@ -109,7 +113,7 @@ function checkPrompts(facts, add) {
     }
     if (runs.size > 1) add('double', `prompt ${key}: ${runs.size} runs`);
     const bad = [...runs].some((run) => endsOf(events, run).some((end) => end.type === 'run_interrupted' || !end.ok));
-    checkToken(facts, mark(key), `prompt ${key}`, bad, add);
+    checkToken(facts, mark(key), `prompt ${key}`, { mayBeMissing: bad, runs }, add);
   }
   for (const run of new Set(events.flatMap((event) => (event.type === 'run_started' ? [event.run_id] : [])))) {
     const ends = endsOf(events, run);
@@ -165,9 +169,11 @@ function checkAnswers(facts, add) {
     const failures = events.filter((each) => each.type === 'answer_failed' && each.tool_call_id === call).length;
     if (tries.length > failures + 1) add('double', `${what}: stored ${tries.length} times`);
     const tokens = sent.find((act) => act.call === call && same(act.answers, event.answers))?.tokens ?? [];
-    const answered = events.some((each) => each.type === 'question_answered' && each.tool_call_id === call);
+    const told = events.filter((each) => each.type === 'question_answered' && each.tool_call_id === call);
+    const answered = told.length > 0;
+    const how = { mayBeMissing: failures > 0 && !answered, runs: new Set(told.map((each) => each.run_id)) };
     if (!answered && failures === 0) add('lost', `${what}: stored, neither answered nor failed`);
-    for (const token of tokens) checkToken(facts, token, `${what} "${token}"`, failures > 0 && !answered, add);
+    for (const token of tokens) checkToken(facts, token, `${what} "${token}"`, how, add);
   }
   // What was not accepted must not be told.
   const accepted = new Set(submitted.flatMap((event) => Object.values(event.answers).flat()));
@@ -187,7 +193,9 @@ function checkDismissals(facts, add) {
     if (act.status === 202) {
       const closed = events.find((event) => event.type === 'question_dismissed' && event.tool_call_id === act.call);
       if (closed === undefined) add('lost', `dismissal of ${act.call}: 202, but its card is not closed by it`);
-      if (act.reason !== undefined) checkToken(facts, act.reason, `dismissal of ${act.call}`, false, add);
+      const later = events.filter((event) => event.type === 'run_started' && event.idx > (closed?.idx ?? 0));
+      const how = { mayBeMissing: false, runs: new Set(later.map((event) => event.run_id)) };
+      if (act.reason !== undefined) checkToken(facts, act.reason, `dismissal of ${act.call}`, how, add);
     } else if (act.status !== 409) add('refused', `dismissal of ${act.call}: ${act.status} ${act.code ?? ''}`);
   }
 }

@@ -109,6 +109,20 @@ describe('the checker', () => {
     expect(classesOf(facts({ events: without('question_answered') }))).toEqual(['lost']);
   });
 
+  it('sees what the model was told and no longer knows, unless the log says that this run is forgotten', () => {
+    const asked = toRequest(1, 0, 'tool_use', []);
+    const requests = [
+      asked,
+      toRequest(2, 1, 'end_turn', [ANSWERED]),
+      { ...toRequest(3, 0, 'end_turn', []), messages: [] },
+    ];
+    expect(classesOf(facts({ more: { requests } }))).toEqual(['lost']);
+    const forgot = (run_id: string) => ({ type: 'notice', code: 'run_forgotten', run_id });
+    const runs = EVENTS.flatMap((event) => (event.type === 'run_started' ? [String(event.run_id)] : []));
+    expect(classesOf(facts({ events: [...EVENTS, ...runs.map(forgot)], more: { requests } }))).toEqual([]);
+    expect(classesOf(facts({ events: [...EVENTS, forgot('another')], more: { requests } }))).toEqual(['lost']);
+  });
+
   it('takes an answer that visibly failed for what it is', () => {
     const failed = EVENTS.map((event) =>
       event.type === 'question_answered' ? { type: 'answer_failed', tool_call_id: CALL } : event,

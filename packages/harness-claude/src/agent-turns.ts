@@ -22,6 +22,7 @@ import type { Fire, ParkedCall } from './question-state.js';
 import { stepRun } from './run-core.js';
 import type { SessionInput, TurnResult } from './session-core.js';
 import type { SessionDraft } from './session-draft.js';
+import { noteTaken } from './taken-lines.js';
 import { cutText } from './text-caps.js';
 import { verdictCarried } from './verdict-proof.js';
 
@@ -55,6 +56,8 @@ export function lineTaken(draft: SessionDraft, uuid: string) {
   if (!line || lineUuid(line) !== uuid) return;
   if (line.type === 'verdict') draft.push({ type: 'clear_timer', name: 'hook_silent' });
   draft.useRuns(stepRun(draft.state.runs, { type: 'line_taken', runId: draft.runId }));
+  const { turn: now } = draft.state.runs;
+  if (now.status === 'running') draft.set({ taken: noteTaken(draft.state.taken, { uuid, runId: now.runId }) });
 }
 
 export function callSeen(draft: SessionDraft, messageId: string, toolCallId: string, order: CallOrder) {
@@ -210,7 +213,15 @@ function sessionUnknown(draft: SessionDraft) {
   draft.endAgent();
 }
 
-export function agentExited(draft: SessionDraft, reason: string) {
+/** A process that was killed may have forgotten what it had not written. */
+export function checkTaken(draft: SessionDraft) {
+  const { taken } = draft.state;
+  if (taken !== undefined) draft.push({ type: 'check_taken', lines: taken });
+}
+
+export function agentExited(draft: SessionDraft, reason: string, clean: boolean) {
+  if (clean) draft.set({ taken: undefined });
+  else checkTaken(draft);
   draft.set({ agent: 'absent', gate: CLOSED_GATE });
   for (const name of ['hook_silent', 'hold', 'interrupt', 'gate', 'blocked'] as const)
     draft.push({ type: 'clear_timer', name });

@@ -15,6 +15,7 @@ export function toChange(saved: SessionState, state: SessionState): 'none' | 'mi
   const minor =
     saved.consumed !== state.consumed ||
     saved.hookMisses !== state.hookMisses ||
+    saved.taken !== state.taken ||
     saved.policyTold !== state.policyTold ||
     saved.questionToolMissing !== state.questionToolMissing;
   return minor ? 'minor' : 'none';

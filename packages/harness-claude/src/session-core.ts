@@ -7,6 +7,7 @@ import {
   agentExited,
   callResult,
   callSeen,
+  checkTaken,
   deferredChecked,
   lineTaken,
   messageStarted,
@@ -39,6 +40,7 @@ import { recoverRuns, stepRun } from './run-core.js';
 import { type Line, type LineTrace, NO_RUNS, type RunState } from './run-state.js';
 import { reconcile, takeAnswer, takeDismissal, takePrompt } from './session-commands.js';
 import { SessionDraft } from './session-draft.js';
+import { forgottenNotice, type TakenLine, withoutChecked } from './taken-lines.js';
 
 /** A parked call that is over, and the event that said so; told again when its command is redelivered. */
 export interface ConsumedCall {
@@ -64,6 +66,8 @@ export interface SessionState {
   readonly hookMisses: number;
   /** Hooks that refused the newest calls, all in the same words. */
   readonly denials?: LaunchDenials | undefined;
+  /** Taken by the agent, and not yet known to be in its conversation. */
+  readonly taken?: readonly TakenLine[] | undefined;
   readonly policyTold: boolean;
   readonly questionToolMissing: boolean;
   /** Nothing is started: a checkpoint or shutdown was asked for. */
@@ -127,9 +131,11 @@ export type SessionInput =
       /** So long a question may be held open here. */
       readonly holdMs: number;
     }
-  | { readonly type: 'agent_exited'; readonly reason: string }
+  /** `clean`: it left by itself, with everything written. */
+  | { readonly type: 'agent_exited'; readonly reason: string; readonly clean?: boolean }
   | { readonly type: 'timer'; readonly name: TimerName }
   | { readonly type: 'deferred_checked'; readonly found: boolean }
+  | { readonly type: 'taken_checked'; readonly lines: readonly TakenLine[]; readonly lost: readonly TakenLine[] }
   | { readonly type: 'parked'; readonly resumable: boolean }
   | { readonly type: 'line_checked'; readonly trace: LineTrace }
   /** `trace`: of the call's result, which is that of its run. */
@@ -149,6 +155,7 @@ export type SessionEffect =
   | { readonly type: 'check_deferred'; readonly call: ParkedCall }
   | { readonly type: 'check_marker'; readonly call: ParkedCall; readonly mend: boolean }
   | { readonly type: 'check_line'; readonly line: Line }
+  | { readonly type: 'check_taken'; readonly lines: readonly TakenLine[] }
   | { readonly type: 'check_answer'; readonly call: ParkedCall; readonly verdict: Verdict }
   /** Without `ms`: the shell's own figure for this timer. */
   | { readonly type: 'set_timer'; readonly name: TimerName; readonly ms?: number }
@@ -195,6 +202,7 @@ export function recover(saved: SessionState, runId: string): SessionStep {
   const inDoubt = status === 'deferring' || status === 'told';
   draft.useRuns(recoverRuns(draft.state.runs, inDoubt));
   draft.useQuestion(recoverQuestion(draft.state.question));
+  checkTaken(draft);
   draft.finish();
   return draft.step();
 }
@@ -243,7 +251,7 @@ function apply(draft: SessionDraft, input: SessionInput) {
     case 'permission_asked':
       return permissionAsked(draft, input);
     case 'agent_exited':
-      return agentExited(draft, input.reason);
+      return agentExited(draft, input.reason, input.clean === true);
     case 'timer':
       return applyTimer(draft, input.name);
     case 'deferred_checked':
@@ -252,6 +260,11 @@ function apply(draft: SessionDraft, input: SessionInput) {
       return draft.useQuestion(stepQuestion(question, input));
     case 'answer_checked':
       return draft.answerChecked(input.trace, input.carries);
+    case 'taken_checked': {
+      draft.set({ taken: withoutChecked(draft.state.taken, input.lines) });
+      for (const line of input.lost) draft.emit(forgottenNotice(line));
+      return;
+    }
     case 'line_checked':
       return draft.useRuns(stepRun(draft.state.runs, { ...input, runId: draft.runId }));
     default:

@@ -271,6 +271,14 @@ class Session {
           type: 'line_checked',
           trace,
         }));
+      case 'check_taken': {
+        const { lines } = effect;
+        return this.report(this.checks.absentOf(claudeSessionId, lines), [], (lost) => ({
+          type: 'taken_checked',
+          lines,
+          lost,
+        }));
+      }
       case 'set_timer':
         return this.timers.set(effect.name, effect.ms);
       case 'clear_timer':
@@ -348,7 +356,7 @@ class Session {
     const asks = this.state.question.status === 'deferring';
     if (turn.status === 'running' && !asks)
       this.tell(this.teller.cutOff(turn.runId, 'The agent ended before this was done.'));
-    this.dispatch({ type: 'agent_exited', reason });
+    this.dispatch({ type: 'agent_exited', reason, clean: exit.code === 0 });
   }
 
   /** A host lets the session stay awake for it, within bounds. Beside a waiting question it does not count. */

@@ -6,6 +6,7 @@ import type { HarnessAssignment } from '@engram/harness-proto';
 import type { Logger } from 'pino';
 import { QUESTION_TOOL } from './question-input.js';
 import type { ParkedCall, Verdict } from './question-state.js';
+import type { TakenLine } from './taken-lines.js';
 import {
   hasDeferredMarker,
   hasToolResult,
@@ -29,6 +30,8 @@ export interface TranscriptChecks {
     verdict: Verdict,
   ): Promise<{ readonly trace: LineTrace; readonly carries: boolean }>;
   traceOf(claudeSessionId: string | undefined, uuid: string): Promise<LineTrace>;
+  /** Those that the conversation does not hold. */
+  absentOf(claudeSessionId: string | undefined, lines: readonly TakenLine[]): Promise<readonly TakenLine[]>;
 }
 
 export function createTranscriptChecks(assignment: HarnessAssignment, log: Logger): TranscriptChecks {
@@ -77,6 +80,12 @@ export function createTranscriptChecks(assignment: HarnessAssignment, log: Logge
     async traceOf(id, uuid) {
       const path = await pathOf(id);
       return path === undefined ? 'absent' : traceOfUserLine(await readTranscript(path), uuid);
+    },
+    async absentOf(id, lines) {
+      const path = await pathOf(id);
+      if (path === undefined) return lines;
+      const transcript = await readTranscript(path);
+      return lines.filter(({ uuid }) => traceOfUserLine(transcript, uuid) === 'absent');
     },
   };
 }

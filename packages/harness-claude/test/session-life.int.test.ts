@@ -98,6 +98,26 @@ describe.each(VERSIONS_TO_TEST)('claude %s', (version) => {
     sessions.model.hold('killed');
   });
 
+  it('says of a run that a killed agent had not written down that it is forgotten, and of no other', async () => {
+    const host = await sessions.open(version);
+    for (let nth = 1; nth <= 3; nth += 1) {
+      host.prompt(`[[SAY:yes]] remember number ${nth}`);
+      await host.event('run_completed', nth);
+      if (nth > 1) for (const pid of host.agentPids()) process.kill(pid, 'SIGKILL');
+    }
+    await host.until(() => host.agentPids().length === 0, 'the agent to be gone');
+    host.prompt('[[SAY:on]] go on');
+    await host.event('run_completed', 4);
+    await host.idle();
+    const newest = sessions.requestsOf(host).at(-1) ?? never();
+    const forgotten = host.all('notice').filter((event) => event.code === 'run_forgotten');
+    const runs = host.all('run_started').slice(0, 3);
+    const known = runs.map((_run, at) => timesTold(newest, `remember number ${at + 1}`) === 1);
+    expect(runs.map((run) => !forgotten.some((event) => event.run_id === run.run_id))).toEqual(known);
+    expect(known[0]).toBe(true);
+    expect(host.all('run_started')).toHaveLength(4);
+  });
+
   it('keeps a question through SIGKILL of everything that runs, and delivers the answer once', async () => {
     const host = await sessions.open(version);
     host.prompt('[[ASK1]] please');

@@ -268,6 +268,12 @@ export class SimulatedSession {
           trace: this.transcript.lines.get(lineUuid(effect.line)) ?? 'absent',
         });
         return;
+      case 'check_taken': {
+        const { lines } = effect;
+        const lost = lines.filter(({ uuid }) => !this.transcript.lines.has(uuid));
+        this.pending.push({ type: 'taken_checked', lines, lost });
+        return;
+      }
       case 'check_answer': {
         const result = this.transcript.results.get(effect.call.toolCallId);
         const carries = JSON.stringify(result?.verdict) === JSON.stringify(effect.verdict);

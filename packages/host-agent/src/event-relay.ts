@@ -75,7 +75,7 @@ export function createEventRelay(options: EventRelayOptions): EventRelay {
 
   async function write(): Promise<void> {
     // What came in one reading of the link goes into the log together.
-    await undefined;
+    await Promise.resolve();
     const batch: { seq: number; event: HarnessEvent }[] = [];
     const chunks: AgentMessageChunk[] = [];
     let bytes = 0;
