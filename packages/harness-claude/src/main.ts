@@ -39,7 +39,7 @@ function waitForAssignment(): void {
     assigned = true;
     const line = text.slice(0, end);
     text = '';
-    void import('./run.js').then(({ runSession }) => runSession(line));
+    void loaded.then(({ runSession }) => runSession(line));
   });
   // Nobody will give us a session any more. Once assigned, the host is the socket, not this pipe.
   stdin.on('end', () => {
@@ -47,7 +47,8 @@ function waitForAssignment(): void {
   });
   stdout.write('ready\n');
   // The rest is loaded while we wait, and gone through once.
-  void import('./run.js').then(({ getReady, practise }) => {
+  const loaded = import('./run.js');
+  void loaded.then(({ getReady, practise }) => {
     getReady();
     setTimeout(() => {
       if (!assigned) practise();

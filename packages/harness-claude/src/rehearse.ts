@@ -12,7 +12,6 @@ import { createClaudeStream } from './claude-stream.js';
 import type { HookPort } from './hook-server.js';
 import { LogTeller } from './log-teller.js';
 import { NEW_SESSION, recover, type SessionInput, type SessionState, step } from './session-core.js';
-
 import { toSettings } from './settings.js';
 import { toSessionInputs } from './stream-inputs.js';
 
