@@ -47,6 +47,7 @@ export async function startLeaseKeeper(options: LeaseKeeperOptions): Promise<Lea
   let troubled = false;
   let claimRun: Promise<void> | undefined;
   let claimAgain = false;
+  let pollTimer: NodeJS.Timeout | undefined;
   let beatRun: Promise<void> | undefined;
 
   async function claim(): Promise<void> {
@@ -64,17 +65,24 @@ export async function startLeaseKeeper(options: LeaseKeeperOptions): Promise<Lea
   }
 
   function claimSoon(): void {
-    if (closed || !claiming || draining) return;
+    if (closed || !claiming) return;
     if (claimRun !== undefined) {
       claimAgain = true;
       return;
     }
     claimRun = watched(claim).finally(() => {
       claimRun = undefined;
+      pollLater();
       if (!claimAgain) return;
       claimAgain = false;
       claimSoon();
     });
+  }
+
+  /** So long after the last look, whatever started that: an agent that is just starting is left in peace. */
+  function pollLater(): void {
+    clearTimeout(pollTimer);
+    if (claiming && !closed) pollTimer = setTimeout(claimSoon, options.pollMs);
   }
 
   async function beat(): Promise<void> {
@@ -115,20 +123,19 @@ export async function startLeaseKeeper(options: LeaseKeeperOptions): Promise<Lea
       beatRun = undefined;
     });
   }, options.renewMs);
-  const pollTimer = setInterval(claimSoon, options.pollMs);
   claimSoon();
 
   return {
     claimSoon,
     stopClaiming() {
       claiming = false;
-      clearInterval(pollTimer);
+      clearTimeout(pollTimer);
     },
     async close() {
       closed = true;
       claiming = false;
       clearInterval(renewTimer);
-      clearInterval(pollTimer);
+      clearTimeout(pollTimer);
       unwatch();
       await Promise.all([claimRun, beatRun]);
     },
