@@ -145,7 +145,8 @@ function toSessionDesk(deps: { db: Db; prepared: Prepared; ask: Ask; sessionWatc
     readAttachment: (id, attachmentId) => ask(readAttachment(db, id, attachmentId)),
     editPrompt: (id, promptId, text) => ask(editPrompt(db, id, promptId, text), ...both),
     dequeuePrompt: (id, promptId) => ask(dequeuePrompt(db, id, promptId), ...both),
-    acceptAnswer: (id, answer) => ask(acceptAnswer(db, id, answer), ...both),
+    // Its statement hints by itself.
+    acceptAnswer: (id, answer) => ask(acceptAnswer(db, id, answer)),
     dismissQuestion: (id, dismissal) => ask(dismissQuestion(db, id, dismissal), ...both),
     attendQuestion: (id, toolCallId, holdMs) => ask(attendQuestion(db, id, toolCallId, holdMs), WORK_CHANNEL),
     interrupt: (id, by) => ask(interrupt(db, id, by), ...both),

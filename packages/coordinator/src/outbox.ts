@@ -29,12 +29,16 @@ export async function putCommand(tx: Db, sessionId: string, row: NewOutboxRow): 
     ${commandInsert(sessionId, row)}`.execute(tx);
 }
 
-/** The end of a statement that moves the session's `wish_version` itself. */
-export function commandInsert(sessionId: string, row: NewOutboxRow): RawBuilder<unknown> {
+function commandInsert(sessionId: string, row: NewOutboxRow): RawBuilder<unknown> {
+  return sql`insert into outbox (session_id, kind, ref, command, wakes, accepted_at)
+    values (${sessionId}, ${row.kind}, ${row.ref}, ${commandText(sessionId, row)}::jsonb, ${row.wakes}, clock_timestamp())`;
+}
+
+/** As it stands in its row. For a statement that puts the row in and moves the session's `wish_version` itself. */
+export function commandText(sessionId: string, row: NewOutboxRow): string {
   const span = startSpan(`accept ${row.kind}`, { kind: 'producer', attributes: { 'engram.session_id': sessionId } });
   span?.end();
-  return sql`insert into outbox (session_id, kind, ref, command, wakes, accepted_at)
-    values (${sessionId}, ${row.kind}, ${row.ref}, ${toJsonText(toStored(row, span?.traceParent))}::jsonb, ${row.wakes}, clock_timestamp())`;
+  return toJsonText(toStored(row, span?.traceParent));
 }
 
 /** What the wire does not know, and a release that does not know a field leaves out, stands beside the command. */

@@ -9,7 +9,7 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import { decodeHarnessFrame, FrameReader, frameCommand, frameEvent, type HarnessEvent } from '@engram/harness-proto';
 import { createClaudeStream } from './claude-stream.js';
-import type { HookPort } from './hook-server.js';
+import { type HookDecision, type HookServer, openHookServer } from './hook-server.js';
 import { LogTeller } from './log-teller.js';
 import { NEW_SESSION, recover, type SessionInput, type SessionState, step } from './session-core.js';
 import { toSettings } from './settings.js';
@@ -62,11 +62,10 @@ const GOING_ON = [
   { type: 'result', subtype: 'success', is_error: false, num_turns: 1, result: 'So be it.', usage: {}, ...SESSION },
 ];
 
-/** `port` refuses what comes without a session's token. */
-export async function rehearse(port: Promise<HookPort>): Promise<void> {
+export async function rehearse(): Promise<void> {
   rehearseSession();
   rehearseSpawn();
-  await rehearseHook((await port).port);
+  await rehearseHook();
 }
 
 /** Gives the kinds of what would have gone into the log. */
@@ -126,13 +125,31 @@ function rehearseSpawn(): void {
   spawn(join(process.execPath, 'none'), [], { detached: true, stdio: 'pipe' }).on('error', () => undefined);
 }
 
-function rehearseHook(port: number): Promise<void> {
-  return new Promise((resolve) => {
-    const call = request({ host: '127.0.0.1', port, method: 'POST', path: '/hook', agent: false }, (response) => {
-      response.resume();
-      response.on('close', resolve);
-    });
-    call.on('error', () => resolve());
-    call.end('{}');
+/** A hook that fires, is held and gets its verdict, on a server of its own. */
+async function rehearseHook(): Promise<void> {
+  const token = 'rehearsal';
+  const hooks: HookServer = await openHookServer({
+    token: () => token,
+    onFire: ({ fireId, input }) => setImmediate(() => hooks.reply(fireId, toDecision(input))),
+    onLost: () => undefined,
   });
+  await new Promise<void>((resolve) => {
+    const call = request(
+      {
+        host: '127.0.0.1',
+        port: hooks.port,
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}` },
+        agent: false,
+      },
+      (response) => response.resume().on('close', resolve),
+    );
+    call.on('error', () => resolve());
+    call.end(JSON.stringify({ tool_name: ASK.name, tool_use_id: CALL, tool_input: ASK.input }));
+  });
+  await hooks.close();
+}
+
+function toDecision(updatedInput: unknown): HookDecision {
+  return { permissionDecision: 'allow', updatedInput };
 }

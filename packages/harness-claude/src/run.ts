@@ -50,8 +50,8 @@ export function getReady(): NonNullable<typeof ready> {
 
 /** While nobody waits. What goes wrong is met again, and told, when it counts. */
 export function practise(): void {
-  const { root, hookPort } = getReady();
-  rehearse(hookPort).catch((error: unknown) => root.debug({ err: error }, 'the rehearsal broke off'));
+  const { root } = getReady();
+  rehearse().catch((error: unknown) => root.debug({ err: error }, 'the rehearsal broke off'));
 }
 
 export async function runSession(line: string): Promise<void> {
