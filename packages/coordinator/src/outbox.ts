@@ -26,12 +26,10 @@ export interface NewOutboxRow {
 /** The session's row is locked. */
 export async function putCommand(tx: Db, sessionId: string, row: NewOutboxRow): Promise<void> {
   await sql`with moved as (update sessions set wish_version = wish_version + 1 where id = ${sessionId})
-    ${commandInsert(sessionId, row)}`.execute(tx);
-}
-
-function commandInsert(sessionId: string, row: NewOutboxRow): RawBuilder<unknown> {
-  return sql`insert into outbox (session_id, kind, ref, command, wakes, accepted_at)
-    values (${sessionId}, ${row.kind}, ${row.ref}, ${commandText(sessionId, row)}::jsonb, ${row.wakes}, clock_timestamp())`;
+    insert into outbox (session_id, kind, ref, command, wakes, accepted_at)
+    values (${sessionId}, ${row.kind}, ${row.ref}, ${commandText(sessionId, row)}::jsonb, ${row.wakes}, clock_timestamp())`.execute(
+    tx,
+  );
 }
 
 /** As it stands in its row. For a statement that puts the row in and moves the session's `wish_version` itself. */

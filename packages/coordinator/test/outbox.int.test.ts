@@ -233,6 +233,36 @@ describe('answers', () => {
     expect((await kinds(coordinator, id)).filter((kind) => kind === 'answer_submitted')).toHaveLength(1);
   });
 
+  it('that comes while another writer holds the session goes behind its event, or finds the question closed', async () => {
+    const connection = await database.makeDatabase();
+    const own = await database.createCoordinator({ connection });
+    const sleeping = `select 1 from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`;
+    const meanwhile = async (id: string, change: string) => {
+      const writing = database.query(
+        connection,
+        `begin; select 1 from sessions where id = '${id}' for no key update;
+         update sessions set last_idx = last_idx + 1 where id = '${id}';
+         insert into events (session_id, idx, at, kind, data, size)
+           select id, last_idx, now(), 'notice', '{}', 2 from sessions where id = '${id}';
+         ${change} select pg_sleep(0.4); commit`,
+      );
+      await expect.poll(() => database.query(connection, sleeping)).toHaveLength(1);
+      const outcome = await own.acceptAnswer(id, { tool_call_id: 't1', answers, by: ada });
+      await writing;
+      return outcome;
+    };
+    const open = await makeWaiting(own);
+    expect(await meanwhile(open.id, '')).toEqual({ ok: true, state: 'sent' });
+    const events = await allEvents(own, open.id);
+    expect(events.map(({ idx }) => idx)).toEqual(events.map((_event, at) => at + 1));
+    expect(events.slice(-2).map(({ event }) => event.type)).toEqual(['notice', 'answer_submitted']);
+    expect((await own.getSession(open.id))?.last_event_idx).toBe(events.length);
+    const closing = await makeWaiting(own);
+    const close = `update questions set state = 'dismissed' where session_id = '${closing.id}';`;
+    expect(await meanwhile(closing.id, close)).toEqual({ ok: false, reason: 'question_closed' });
+    expect(await owed(own, closing.id)).toEqual([]);
+  });
+
   it('that answers nothing leaves the card open', async () => {
     const { id } = await makeWaiting(coordinator);
     for (const bad of [
