@@ -1,7 +1,8 @@
 // From the moment a person sends an answer to the model's next request, through all of Engram, beside
 // the bare CLI in the same run. Rounds are interleaved: each round measures every series once, so a
-// machine that gets slower slows them all, and each is measured from the same rest: no agent runs, the pool
-// of harnesses is full, and 0.7 s went by since (a processor that was just busy is faster).
+// machine that gets slower slows them all, and each is measured from the same rest: no other agent runs, the
+// pool of harnesses is full, and 0.7 s went by since (a processor that was just busy is faster). An agent that is
+// awake beforehand waits equally long in every series, longer than what it does after its start.
 //
 //   cold       POST …/answers to a sleeping session
 //   cold_floor spawn of the bare CLI with --resume and a hook in this process that answers at once
@@ -47,6 +48,8 @@ const model = await createDemoModel({ scenarios: { BENCH }, keepRequests: 100_00
 const REST_MS = 700;
 /** Longer than a CLI takes from its start to its hook, or a harness until it is ready. */
 const START_MS = 1800;
+/** How long an agent that was woken beforehand waits for its answer. */
+const HELD_MS = START_MS + REST_MS;
 /** Harnesses that a host keeps started ahead. */
 const POOL = 2;
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -102,9 +105,10 @@ async function warmFloor(resume) {
         resolve();
       });
   });
+  await rest();
   const cli = startBareCli({ bin, modelUrl: model.url, home, resume });
   await held;
-  await sleep(REST_MS);
+  await sleep(HELD_MS);
   const since = Date.now();
   release();
   const took = await nextRequest(since);
@@ -115,6 +119,7 @@ async function warmFloor(resume) {
 
 /** A question asked through the SDK, held in canUseTool while the process lives. */
 async function pinned() {
+  await rest();
   let release;
   let asked;
   const waiting = new Promise((resolve) => {
@@ -152,7 +157,7 @@ async function pinned() {
     for await (const message of turn) if (message.type === 'result') ended.abort();
   })();
   await waiting;
-  await sleep(REST_MS);
+  await sleep(HELD_MS);
   const memory = processMemoryMb(childOf(process.pid, bin));
   const since = Date.now();
   release();
@@ -213,7 +218,7 @@ async function warm(session) {
   // everybody rests.
   await sleep(START_MS);
   await waitFor(() => harnesses() === POOL + 1, 20_000, 'the pool to be full');
-  await sleep(START_MS + REST_MS);
+  await sleep(HELD_MS);
   return answered(session);
 }
 
