@@ -9,6 +9,7 @@ import { PROBES, repositoryRoot } from '@engram/testkit';
 import { DEFAULT_VERSIONS, expectLife, expectProbe, judge } from './compat-expected.mjs';
 import { installAgent } from './install-agent.mjs';
 import { checkLives } from './life-cycle.mjs';
+import { measuredCommit } from './measured-commit.mjs';
 
 const { values, positionals } = parseArgs({ options: { only: { type: 'string' } }, allowPositionals: true });
 const versions = positionals.length > 0 ? positionals : DEFAULT_VERSIONS;
@@ -47,7 +48,7 @@ table();
 mkdirSync(join(repositoryRoot, 'bench/results'), { recursive: true });
 writeFileSync(
   join(repositoryRoot, 'bench/results/compat.json'),
-  `${JSON.stringify({ at: new Date().toISOString(), results }, null, 1)}\n`,
+  `${JSON.stringify({ at: new Date().toISOString(), commit: measuredCommit(), results }, null, 1)}\n`,
 );
 const wrong = results
   .flatMap(({ rows }) => rows)

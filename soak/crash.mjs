@@ -3,7 +3,6 @@
 // event that was shown must be there, once and unchanged, and a second opener of the folder must be refused in
 // words. Appends one line to bench/results/crash.jsonl; exit code 1 when anything was lost.
 
-import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,6 +11,7 @@ import { createApiClient } from '@engram/cli';
 import { ask, createDemoModel, text, tool } from '@engram/demo-model';
 import { claudeBinary, claudeVersions, repositoryRoot, spawnUp } from '@engram/testkit';
 import { createLedger } from './crash-ledger.mjs';
+import { measuredCommit } from './measured-commit.mjs';
 import { createRandom } from './random.mjs';
 import { openStage, pause } from './stage.mjs';
 
@@ -217,7 +217,7 @@ function report() {
     seed: values.seed,
     rounds,
     claude: values.claude,
-    commit: commit(),
+    commit: measuredCommit(),
     kills,
     acknowledged: ledger.counts(),
     findings,
@@ -231,12 +231,4 @@ function report() {
   );
   say(JSON.stringify(line.acknowledged));
   process.exitCode = findings.length === 0 ? 0 : 1;
-}
-
-function commit() {
-  try {
-    return execFileSync('git', ['rev-parse', '--short', 'HEAD'], { cwd: repositoryRoot, encoding: 'utf8' }).trim();
-  } catch {
-    return 'unknown';
-  }
 }

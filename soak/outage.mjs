@@ -2,7 +2,6 @@
 // of work and stays away for so long; meanwhile prompts are tried. Prints what was answered, how soon work went on,
 // and whether everything acknowledged is there, once and in order. Appends one line to bench/results/outage.jsonl.
 
-import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { appendFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,6 +14,7 @@ import { openRunDir } from '@engram/host-agent';
 import { claudeBinary, claudeVersions, repositoryRoot, spawnPart, toDatabaseUrl, waitFor } from '@engram/testkit';
 import { pino } from 'pino';
 import { createLedger } from './crash-ledger.mjs';
+import { measuredCommit } from './measured-commit.mjs';
 
 const { values } = parseArgs({ options: { seconds: { type: 'string', default: '60' } } });
 const awayMs = Number(values.seconds) * 1_000;
@@ -120,10 +120,7 @@ try {
   await postgres.stop();
   rmSync(root, { recursive: true, force: true });
 }
-outcome.commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], {
-  cwd: repositoryRoot,
-  encoding: 'utf8',
-}).trim();
+outcome.commit = measuredCommit();
 appendFileSync(join(repositoryRoot, 'bench/results/outage.jsonl'), `${JSON.stringify(outcome)}\n`);
 process.stdout.write(`${JSON.stringify(outcome, null, 1)}\n`);
 process.exitCode = outcome.findings.length === 0 ? 0 : 1;

@@ -3,11 +3,11 @@
 // stack with the real CLI. Appends one line to bench/results/soak.jsonl; exit code 1 when anything was
 // lost, doubled, stuck or false.
 
-import { execFileSync } from 'node:child_process';
 import { appendFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { claudeBinary, claudeVersions, repositoryRoot } from '@engram/testkit';
+import { measuredCommit } from './measured-commit.mjs';
 import { planDirected, planReplay, planRun } from './schedule.mjs';
 import { CLASSES, countFindings, runSoak } from './soak.mjs';
 
@@ -67,7 +67,7 @@ record({
   ...(values.kill === undefined ? {} : { kill: values.kill }),
   parallel,
   claude: values.claude,
-  commit: commit(),
+  commit: measuredCommit(),
   counts,
   faults: outcome.faults,
   seen: outcome.seen,
@@ -90,15 +90,4 @@ function record(line) {
   const folder = join(repositoryRoot, 'bench/results');
   mkdirSync(folder, { recursive: true });
   appendFileSync(join(folder, 'soak.jsonl'), `${JSON.stringify(line)}\n`);
-}
-
-/** With a mark when there are changes that are not committed. */
-function commit() {
-  const git = (...args) => execFileSync('git', args, { cwd: repositoryRoot, encoding: 'utf8' }).trim();
-  try {
-    const changed = git('status', '--porcelain', '--untracked-files=no', '--', 'packages') !== '';
-    return `${git('rev-parse', '--short', 'HEAD')}${changed ? '+' : ''}`;
-  } catch {
-    return 'unknown';
-  }
 }
