@@ -4,7 +4,7 @@
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type FileStore, openStore, StoreError } from '../src/index.js';
 import { killHost, openStack, type Stack, said, spawnHost, type TestHost, types } from './host-fixture.js';
 
@@ -18,6 +18,7 @@ beforeAll(async () => {
   address = `file://${folder}`;
   await mkdir(folder);
 });
+afterEach(() => stack.closeHosts());
 afterAll(() => stack.close());
 
 /** A store that can be told to fail. */
@@ -50,14 +51,16 @@ async function run(id: string, text: string): Promise<string | undefined> {
 describe('hosts that share a store', () => {
   it('hand a sleeping session over: state, workspace and question are where it wakes, and older copies are replaced', async () => {
     const store = await openStore({ address }, stack.log);
-    const first = await stack.startHost({ store });
-    const { id } = await stack.createSession('ask');
-    await stack.untilEvent(id, 'user_question');
+    const first = await stack.startHost({ store, idleMs: 600_000 });
+    const { id } = await stack.createSession('starts');
+    await stack.untilEvent(id, 'run_completed');
+    // Before the question: its session is put to sleep at once.
     await writeFile(inWorkspace(first, id), 'from the first');
+    await stack.prompt(id, 'ask');
     await stack.untilStatus(id, 'idle');
     await first.agent.close();
     const second = await stack.startHost({ store });
-    await stack.answer(id, 'toolu_1');
+    await stack.answer(id, 'toolu_2');
     await stack.untilEvent(id, 'question_answered');
     expect(await readFile(inWorkspace(second, id), 'utf8')).toBe('from the first');
     expect(await run(id, 'starts')).toBe('2');

@@ -43,6 +43,8 @@ export interface Stack {
   until<T>(what: string, check: () => Promise<T | undefined | false>, timeoutMs?: number): Promise<T>;
   untilStatus(id: string, status: Session['status'], timeoutMs?: number): Promise<Session>;
   untilEvent(id: string, type: string, count?: number, timeoutMs?: number): Promise<StoredEvent['event']>;
+  /** Those that are still there: a failed test must not leave the next one a host that takes its sessions. */
+  closeHosts(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -166,8 +168,12 @@ export async function openStack(): Promise<Stack> {
         async () => (await stack.events(id)).filter((event) => event.type === type)[count - 1],
         timeoutMs,
       ),
-    async close() {
+    async closeHosts() {
       await Promise.all([...agents].map((agent) => agent.close()));
+      agents.clear();
+    },
+    async close() {
+      await stack.closeHosts();
       await coordinator.close();
       await postgres.stop();
       await rm(base, { recursive: true, force: true });
