@@ -2,7 +2,6 @@
 // Everything with an effect is behind one of its parts: journal, link, agent, hooks, transcript.
 
 import { randomUUID } from 'node:crypto';
-import { join } from 'node:path';
 import { assertNever, type HarnessAssignment, type HarnessEvent, isStoredEvent } from '@engram/harness-proto';
 import type { Logger } from 'pino';
 import { type AgentRunner, createAgentRunner } from './agent-runner.js';
@@ -10,6 +9,7 @@ import { backgroundNotice, followTasks, NO_TASKS } from './background-tasks.js';
 import type { ClaudeMessage } from './claude-message.js';
 import type { AgentExit } from './claude-process.js';
 import type { HarnessConfig } from './config.js';
+import { type Conversation, createConversation } from './conversation.js';
 import { endOrphan } from './end-processes.js';
 import { HarnessError } from './harness-error.js';
 import { type HookPort, type HookRequest, type HookServer, openHookServer } from './hook-server.js';
@@ -32,8 +32,6 @@ import {
 import { toSessionInputs } from './stream-inputs.js';
 import { createTimers, type Timers } from './timers.js';
 import { createTranscriptChecks, type TranscriptChecks } from './transcript-checks.js';
-import { findTranscriptPath, mendRecord } from './transcript-file.js';
-import { rehomeConversation } from './transcript-home.js';
 import { toVerdictMessage } from './verdict-reply.js';
 
 export type SessionEnd = 'shutdown' | 'stale_epoch' | 'host_unreachable';
@@ -54,37 +52,7 @@ export async function openSession(options: SessionOptions): Promise<void> {
   if (orphan === 'ended') log.warn('ended an agent that an earlier harness left behind');
   const journal = openJournal(assignment.state_dir);
   const session = new Session(options, journal);
-  await session.open(bringConversationHome(options, journal).then(() => mendCutRun(options, journal)));
-}
-
-/** A run was open when the last harness died: its agent may have taken that for a word of the user's. */
-async function mendCutRun({ assignment, log }: SessionOptions, { state }: Journal): Promise<void> {
-  const { turn } = state.runs;
-  const { claudeSessionId } = state;
-  if (turn.status !== 'running' || turn.interrupting || claudeSessionId === undefined) return;
-  const configDir = assignment.launch.env.CLAUDE_CONFIG_DIR ?? join(assignment.agent_home, '.claude');
-  try {
-    const path = await findTranscriptPath(configDir, assignment.workspace, claudeSessionId);
-    const changed = path === undefined ? 0 : await mendRecord(path);
-    if (changed > 0) log.warn({ changed }, 'the conversation told of a user who did nothing; mended');
-  } catch (error) {
-    log.error({ err: error }, 'conversation of a cut run could not be looked at');
-  }
-}
-
-/** The session may have been stored at another path, on another host. */
-async function bringConversationHome({ assignment, log }: SessionOptions, journal: Journal): Promise<void> {
-  const claudeSessionId = journal.state.claudeSessionId ?? assignment.claude_session_id;
-  if (claudeSessionId === undefined) return;
-  const { agent_home: agentHome, workspace, launch } = assignment;
-  const configDir = launch.env.CLAUDE_CONFIG_DIR ?? join(agentHome, '.claude');
-  const moved = await rehomeConversation({ configDir, agentHome, workspace, claudeSessionId }).catch(
-    (error: unknown) => {
-      log.error({ err: error }, 'the conversation could not be moved to this workspace');
-      return undefined;
-    },
-  );
-  if (moved !== undefined) log.info('the conversation was moved to this workspace');
+  await session.open(orphan === 'ended' || journal.state.agent !== 'absent');
 }
 
 class Session {
@@ -93,6 +61,7 @@ class Session {
   private readonly journal: Journal;
   private readonly agent: AgentRunner;
   private readonly checks: TranscriptChecks;
+  private readonly conversation: Conversation;
   private readonly teller: LogTeller;
   private readonly timers: Timers;
   private readonly desk: ReplyDesk;
@@ -116,6 +85,7 @@ class Session {
     this.state = journal.state;
     this.saved = journal.state;
     this.checks = createTranscriptChecks(assignment, log);
+    this.conversation = createConversation(assignment, log);
     this.teller = new LogTeller(assignment.workspace, assignment.state_dir);
     this.timers = createTimers(
       {
@@ -133,7 +103,11 @@ class Session {
       hookWay: config.hookWay,
       hookPort: () => this.hooks?.port ?? 0,
       onMessage: (message) => this.onMessage(message),
-      onExit: (exit) => this.onExit(exit),
+      onExit: (exit) => {
+        if (exit.code === 0) return this.onExit(exit);
+        // Before anything can start the next one.
+        void this.conversation.mendEnd(this.state.claudeSessionId).then(() => this.onExit(exit));
+      },
       log,
     });
     this.watch = createHostWatch({
@@ -153,9 +127,10 @@ class Session {
     });
   }
 
-  /** No agent starts before `conversation` is in its place; it never fails. */
-  async open(conversation: Promise<void>): Promise<void> {
+  /** No agent starts before the conversation is in order. `cut`: nobody saw the last one leave. */
+  async open(cut: boolean): Promise<void> {
     const { assignment } = this.options;
+    const prepared = this.conversation.prepare(this.state, cut);
     this.hooks = await openHookServer({
       bound: this.options.hookPort,
       token: () => this.agent.token,
@@ -164,7 +139,7 @@ class Session {
       onLost: (fireId) => this.dispatch({ type: 'fire_lost', fireId }),
     });
     this.agent.prepare();
-    await conversation;
+    await prepared;
     const known = this.state.claudeSessionId ?? assignment.claude_session_id;
     const restored = known === undefined ? this.state : { ...this.state, claudeSessionId: known };
     this.take(recover(restored, newRunId()));

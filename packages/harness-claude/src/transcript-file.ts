@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { chmod, chown, copyFile, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { parseTranscript, type Transcript } from './transcript.js';
+import { missingPointer } from './transcript-leaf.js';
 import { type DeferredCall, deferredMarker, type MarkerResult } from './transcript-marker.js';
 import { withTrueRecord } from './transcript-record.js';
 import { type ScrubResult, scrubTranscript } from './transcript-scrub.js';
@@ -57,16 +58,25 @@ export async function appendDeferredMarker(
 ): Promise<MarkerResult> {
   const facts = { uuid: randomUUID(), nowIso: new Date().toISOString(), permissionMode };
   const result = deferredMarker(await readTranscript(path), call, facts);
-  if (result.ok && result.append) {
-    const file = await open(path, 'a');
-    try {
-      await file.appendFile(result.append);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-  }
+  if (result.ok && result.append) await append(path, result.append);
   return result;
+}
+
+/** After a process that was killed: true when a resume would have gone on at an earlier place. */
+export async function mendPointer(path: string): Promise<boolean> {
+  const pointer = missingPointer(await readTranscript(path));
+  if (pointer !== undefined) await append(path, pointer);
+  return pointer !== undefined;
+}
+
+async function append(path: string, bytes: Uint8Array): Promise<void> {
+  const file = await open(path, 'a');
+  try {
+    await file.appendFile(bytes);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
 }
 
 /** Takes back what the file says about a user who did nothing; gives how many lines did. */

@@ -118,6 +118,34 @@ describe.each(VERSIONS_TO_TEST)('claude %s', (version) => {
     expect(host.all('run_started')).toHaveLength(4);
   });
 
+  it.each(['its agent', 'agent and harness'])(
+    'remembers what came after an answer when %s is killed',
+    async (victim) => {
+      const host = await sessions.open(version);
+      host.prompt('[[ASK1]] please');
+      const { tool_call_id: id } = await host.event('user_question');
+      await host.idle();
+      host.answer(id, { 'Which database?': ['SQLite'] });
+      await host.event('run_completed', 2);
+      host.prompt('[[SAY:noted]] remember this');
+      await host.event('run_completed', 3);
+      const lines = (): string[] => host.transcript().split('\n');
+      await host.until(
+        () => lines().some((line) => line.includes('"type":"assistant"') && line.includes('"noted"')),
+        'the run to be written down',
+      );
+      const agents = host.agentPids();
+      if (victim !== 'its agent') await host.killHarness();
+      for (const pid of agents) process.kill(pid, 'SIGKILL');
+      await host.until(() => host.agentPids().length === 0, 'the agent to be gone');
+      if (victim !== 'its agent') await host.start();
+      host.prompt('[[SAY:on]] go on');
+      await host.event('run_completed', 4);
+      const newest = sessions.requestsOf(host).at(-1) ?? never();
+      expect(['"SQLite"', 'remember this', 'go on'].map((words) => timesTold(newest, words))).toEqual([1, 1, 1]);
+    },
+  );
+
   it('keeps a question through SIGKILL of everything that runs, and delivers the answer once', async () => {
     const host = await sessions.open(version);
     host.prompt('[[ASK1]] please');
