@@ -8,6 +8,7 @@ import { parseTranscript, type Transcript } from './transcript.js';
 import { missingPointer } from './transcript-leaf.js';
 import { type DeferredCall, deferredMarker, type MarkerResult } from './transcript-marker.js';
 import { withTrueRecord } from './transcript-record.js';
+import { withCallReopened } from './transcript-reopen.js';
 import { type ScrubResult, scrubTranscript } from './transcript-scrub.js';
 
 /** The folder's name for a working directory: everything but letters and digits becomes a dash. */
@@ -40,14 +41,23 @@ export async function readTranscript(path: string): Promise<Transcript> {
 /** Scrubs in place. With `backupPath` the file as it was is kept there first. */
 export async function scrubTranscriptFile(path: string, toolUseId: string, backupPath?: string): Promise<ScrubResult> {
   const result = scrubTranscript(await readFile(path), toolUseId);
-  if (result.ok && result.removed > 0) {
-    if (backupPath !== undefined) {
-      await mkdir(dirname(backupPath), { recursive: true });
-      await copyFile(path, backupPath);
-    }
-    await replaceFile(path, result.bytes);
-  }
+  if (result.ok && result.removed > 0) await replaceKept(path, result.bytes, backupPath);
   return result;
+}
+
+/** True when the call's hook will fire again, which it would not have. */
+export async function reopenCall(path: string, toolUseId: string, backupPath: string): Promise<boolean> {
+  const bytes = withCallReopened(await readFile(path), toolUseId);
+  if (bytes !== undefined) await replaceKept(path, bytes, backupPath);
+  return bytes !== undefined;
+}
+
+async function replaceKept(path: string, bytes: Uint8Array, backupPath: string | undefined): Promise<void> {
+  if (backupPath !== undefined) {
+    await mkdir(dirname(backupPath), { recursive: true });
+    await copyFile(path, backupPath);
+  }
+  await replaceFile(path, bytes);
 }
 
 /** Adds the resume marker of a parked call when it is missing. */

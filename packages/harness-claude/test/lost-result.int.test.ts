@@ -7,6 +7,7 @@ import { useSessions } from './session-fixture.js';
 import { CLI_VERSIONS, type TestHost, VERSIONS_TO_TEST } from './test-host.js';
 
 const sessions = useSessions();
+const FAILED_OPEN = /Tool permission request failed|Error calling tool/;
 const ANSWER = { 'Which database?': ['SQLite'] };
 
 describe.each(CLI_VERSIONS)('claude %s', (version) => {
@@ -50,6 +51,29 @@ describe.each(CLI_VERSIONS)('claude %s', (version) => {
     const newest = sessions.requestsOf(host).at(-1);
     expect(newest && timesTold(newest, '"SQLite"')).toBe(1);
     expect(host.all('question_answered')).toHaveLength(1);
+  });
+
+  it('is asked again when its harness died while it held the hook of an attended question', async () => {
+    const host = await sessions.open(version);
+    sessions.model.define('HELD', [{ blocks: [ask(DATABASE_QUESTION)] }, { blocks: [text('thank you')] }]);
+    host.prompt('[[HELD]] please', 'p1');
+    const { tool_call_id: id } = await host.event('user_question');
+    await host.idle();
+    host.send({ type: 'attend_question', tool_call_id: id, hold_ms: 60_000 });
+    await host.until(() => host.stderr.split('"hook fired"').length > 2, 'the held hook');
+    await host.killHarness();
+    // The agent asks nobody, and takes that for the result.
+    await host.until(() => FAILED_OPEN.test(host.transcript()), 'the failure in the conversation');
+    await host.start();
+    host.answer(id, ANSWER);
+    // Long before the watchdog of an agent that stays silent.
+    await host.until(() => host.all('question_answered').length === 1, 'the answer', 15_000);
+    await host.event('run_completed', 2);
+    const newest = sessions.requestsOf(host).at(-1);
+    expect(newest && timesTold(newest, '"SQLite"')).toBe(1);
+    expect(JSON.stringify(newest?.messages)).not.toMatch(FAILED_OPEN);
+    expect(host.all('user_question')).toHaveLength(1);
+    expect(host.all('agent_message').filter((event) => event.text === 'thank you')).toHaveLength(1);
   });
 
   onOldest('ties the next prompt to its own turn, not to the old one that a resumed agent ends first', async () => {
