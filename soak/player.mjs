@@ -7,7 +7,8 @@ import { SessionLog } from './session-log.mjs';
 import { HOLD_MS, pause } from './stage.mjs';
 
 const SETTLED_MS = 600;
-const SILENCE_MS = 45_000;
+/** Longer than the watchdog of an agent that stays silent takes. */
+const SILENCE_MS = 75_000;
 const OVERALL_MS = 240_000;
 
 export const isOf = (entry, tag) =>

@@ -371,6 +371,23 @@ describe('questions', () => {
     expect((await kinds(coordinator, id)).filter((kind) => kind === 'question_dismissed')).toHaveLength(1);
   });
 
+  it('whose place a prompt accepted before it takes cannot be dismissed: its reason would reach nobody', async () => {
+    const held = await makeRunning();
+    const { id } = held;
+    await prompt(id, 'p1', 'rather do this');
+    await held.say(...ask('t1', 'r0'));
+    const dismiss = () => coordinator.dismissQuestion(id, { tool_call_id: 't1', reason: 'no', by: ada });
+    expect(await dismiss()).toEqual({ ok: false, reason: 'question_closed' });
+    await held.say(
+      { type: 'run_started', run_id: 'r2', prompt_id: 'p1' },
+      { type: 'question_dismissed', run_id: 'r2', tool_call_id: 't1', reason: 'superseded' },
+    );
+    expect((await allEvents(coordinator, id)).map((each) => each.event)).toContainEqual(
+      expect.objectContaining({ type: 'question_dismissed', reason: 'superseded' }),
+    );
+    expect(await dismiss()).toEqual({ ok: false, reason: 'question_closed' });
+  });
+
   it('with a stored answer is not superseded: the prompt queues behind', async () => {
     const { id } = await makeWaiting(coordinator);
     await answer(id, 't1');

@@ -25,6 +25,8 @@ export async function dismissQuestion(
     if (session === undefined || question === undefined) return { ok: false, reason: 'not_found' };
     if (question.state === 'dismissed' && question.dismiss_reason === reason) return { ok: true };
     if (question.state !== 'waiting' && question.state !== 'failed') return { ok: false, reason: 'question_closed' };
+    // One that was accepted before the question was known takes its place: the agent would never read the reason.
+    if (await isPromptOnItsWay(tx, id)) return { ok: false, reason: 'question_closed' };
     const { by } = dismissal;
     const idx = await appendToSession(tx, session, [{ type: 'question_dismissed', tool_call_id, reason, by }]);
     await sql`update questions set state = 'dismissed', dismiss_reason = ${reason}, closed_idx = ${idx}
@@ -35,6 +37,12 @@ export async function dismissQuestion(
     await putCommand(tx, id, { kind: 'dismiss', ref: tool_call_id, command, wakes: true });
     return { ok: true };
   });
+}
+
+async function isPromptOnItsWay(tx: Db, id: string): Promise<boolean> {
+  const { rows } = await sql`select 1 from outbox
+    where session_id = ${id} and kind = 'prompt' and retired_at is null limit 1`.execute(tx);
+  return rows.length > 0;
 }
 
 /** Holds the question for `holdMs` from now by the database's clock; 0 lets go. */
