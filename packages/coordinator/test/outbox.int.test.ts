@@ -388,6 +388,15 @@ describe('questions', () => {
     expect(await dismiss()).toEqual({ ok: false, reason: 'question_closed' });
   });
 
+  it('can be dismissed while a prompt waits behind it', async () => {
+    const held = await makeRunning();
+    const { id } = held;
+    await prompt(id, 'p1', 'and then this');
+    await held.say({ type: 'prompt_queued', prompt_id: 'p1', summary: 'and then this' }, ...ask('t1', 'r0'));
+    expect(await coordinator.dismissQuestion(id, { tool_call_id: 't1', reason: 'no', by: ada })).toEqual({ ok: true });
+    expect(await owed(coordinator, id)).toEqual(['prompt:p1', 'dismiss:t1']);
+  });
+
   it('with a stored answer is not superseded: the prompt queues behind', async () => {
     const { id } = await makeWaiting(coordinator);
     await answer(id, 't1');

@@ -25,7 +25,6 @@ export async function dismissQuestion(
     if (session === undefined || question === undefined) return { ok: false, reason: 'not_found' };
     if (question.state === 'dismissed' && question.dismiss_reason === reason) return { ok: true };
     if (question.state !== 'waiting' && question.state !== 'failed') return { ok: false, reason: 'question_closed' };
-    // One that was accepted before the question was known takes its place: the agent would never read the reason.
     if (await isPromptOnItsWay(tx, id)) return { ok: false, reason: 'question_closed' };
     const { by } = dismissal;
     const idx = await appendToSession(tx, session, [{ type: 'question_dismissed', tool_call_id, reason, by }]);
@@ -39,9 +38,13 @@ export async function dismissQuestion(
   });
 }
 
+/**
+ * Accepted before the question was known, and it takes the question's place when it gets there: the agent would never
+ * read the reason. One that its harness has queued already waits behind the question.
+ */
 async function isPromptOnItsWay(tx: Db, id: string): Promise<boolean> {
   const { rows } = await sql`select 1 from outbox
-    where session_id = ${id} and kind = 'prompt' and retired_at is null limit 1`.execute(tx);
+    where session_id = ${id} and kind = 'prompt' and seen_at is null and retired_at is null limit 1`.execute(tx);
   return rows.length > 0;
 }
 
