@@ -7,8 +7,8 @@
 // Killed after the answer, it left the pointer at the marker: the next resume goes on there, and the agent has forgotten
 // all that came after the answer (seen on 2.1.183 and 2.1.332). Pure: gives the pointer that is missing.
 
-import { asNonEmptyString, asRecord } from './json-guards.js';
-import { hasToolResult, isPrompt, type Transcript, type TranscriptLine } from './transcript.js';
+import { asNonEmptyString } from './json-guards.js';
+import { deferredCall, hasToolResult, isPrompt, type Transcript, type TranscriptLine } from './transcript.js';
 
 /** The line to append; undefined when a resume finds the end by itself, or is to go on at a parked call. */
 export function missingPointer(transcript: Transcript): Uint8Array | undefined {
@@ -23,7 +23,8 @@ export function missingPointer(transcript: Transcript): Uint8Array | undefined {
   return Buffer.from(`${transcript.endsTorn ? '\n' : ''}${text}\n`);
 }
 
-function leafOf({ record }: TranscriptLine): string | undefined {
+/** Where a pointer points. */
+export function leafOf({ record }: TranscriptLine): string | undefined {
   return record?.type === 'last-prompt' ? asNonEmptyString(record.leafUuid) : undefined;
 }
 
@@ -52,9 +53,4 @@ function isParked(transcript: Transcript): boolean {
   const marker = lines[markerAt];
   const call = marker === undefined ? undefined : deferredCall(marker);
   return call !== undefined && !hasToolResult(transcript, call) && !lines.slice(markerAt).some(isPrompt);
-}
-
-function deferredCall({ kind, record }: TranscriptLine): string | undefined {
-  const attachment = kind === 'attachment' ? asRecord(record?.attachment) : undefined;
-  return attachment?.type === 'hook_deferred_tool' ? asNonEmptyString(attachment.toolUseID) : undefined;
 }

@@ -3,17 +3,9 @@
 // would not fire the hook again. Pure: takes the conversation back to the marker of the parked call, from where it does
 // (measured on 2.1.183 and 2.1.332). It declines when anything else happened since: then the answer goes out as a message.
 
-import { asNonEmptyString } from './json-guards.js';
 import { QUESTION_TOOL } from './question-input.js';
-import {
-  isDeferredMarker,
-  isPrompt,
-  parseTranscript,
-  type Transcript,
-  type TranscriptLine,
-  toolResults,
-  toolUses,
-} from './transcript.js';
+import { isDeferredMarker, isPrompt, parseTranscript, type Transcript, toolResults, toolUses } from './transcript.js';
+import { leafOf } from './transcript-leaf.js';
 
 /** 2.1.183; 2.1.332. */
 const ASKED_NOBODY = /^(Tool permission request failed: |<tool_use_error>Error calling tool \(AskUserQuestion\))/;
@@ -25,8 +17,8 @@ export function withCallReopened(bytes: Uint8Array, toolUseId: string): Uint8Arr
   const { lines } = transcript;
   const markerAt = lines.findLastIndex((line) => isDeferredMarker(line, toolUseId));
   const marker = lines[markerAt];
-  if (marker === undefined || !isUnasked(transcript, markerAt, toolUseId)) return undefined;
-  const pointer = lines.slice(markerAt).find((line) => pointsAt(line, marker.uuid));
+  if (marker?.uuid === undefined || !isUnasked(transcript, markerAt, toolUseId)) return undefined;
+  const pointer = lines.slice(markerAt).find((line) => leafOf(line) === marker.uuid);
   const kept = [...lines.slice(0, markerAt + 1), ...(pointer === undefined ? [] : [pointer])];
   return Buffer.concat(kept.flatMap((line) => [line.bytes, LINE_END]));
 }
@@ -42,8 +34,4 @@ function isUnasked({ lines }: Transcript, markerAt: number, toolUseId: string): 
     since.flatMap(toolUses).every((use) => use.name === QUESTION_TOOL) &&
     !since.some((line) => isPrompt(line) || line.record?.isSidechain === true)
   );
-}
-
-function pointsAt({ record }: TranscriptLine, uuid: string | undefined): boolean {
-  return record?.type === 'last-prompt' && asNonEmptyString(record.leafUuid) === uuid;
 }

@@ -121,9 +121,14 @@ export function isPrompt(line: TranscriptLine): boolean {
   return line.kind === 'user' && toolResults(line).length === 0 && !isMadeByCli(line);
 }
 
+/** The call whose resume marker the line is. */
+export function deferredCall(line: TranscriptLine): string | undefined {
+  const attachment = line.kind === 'attachment' ? asRecord(line.record?.attachment) : undefined;
+  return attachment?.type === 'hook_deferred_tool' ? asNonEmptyString(attachment.toolUseID) : undefined;
+}
+
 export function isDeferredMarker(line: TranscriptLine, toolUseId: string): boolean {
-  const attachment = asRecord(line.record?.attachment);
-  return line.kind === 'attachment' && attachment?.type === 'hook_deferred_tool' && attachment.toolUseID === toolUseId;
+  return deferredCall(line) === toolUseId;
 }
 
 export function hasUserLine(transcript: Transcript, uuid: string): boolean {
@@ -161,17 +166,13 @@ export function traceOfUserLine(transcript: Transcript, uuid: string): LineTrace
     if (line.kind === 'assistant') {
       const stop = asNonEmptyString(message(line).stop_reason);
       trace = stop === undefined || stop === 'tool_use' || stop === 'pause_turn' ? 'unfinished' : 'finished';
-    } else if (isInterruptMark(line) || isAnyDeferredMarker(line)) {
+    } else if (isInterruptMark(line) || deferredCall(line) !== undefined) {
       trace = 'finished';
     } else if (line.kind === 'user') {
       trace = 'unfinished';
     }
   }
   return trace;
-}
-
-function isAnyDeferredMarker(line: TranscriptLine): boolean {
-  return line.kind === 'attachment' && asRecord(line.record?.attachment)?.type === 'hook_deferred_tool';
 }
 
 /** The model went on after the call although the call has no result: its answer would not reach the model. */
