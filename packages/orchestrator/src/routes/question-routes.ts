@@ -11,7 +11,7 @@ import { type ApiRoute, callerRoute, sessionRoute } from '../route-table.js';
 
 function closed(): Problem {
   return new Problem('question_closed', {
-    detail: 'It was answered otherwise or dismissed. The session shows what became of it.',
+    detail: 'It was answered otherwise or dismissed, or a prompt takes its place. The session shows what became of it.',
   });
 }
 
