@@ -276,7 +276,10 @@ export type AppendOutcome = { readonly ok: true; readonly storedSeq: number } | 
 export interface HostWatcher {
   /** Some session may be claimable. */
   onClaimable(): void;
-  /** New commands, an attend, a sleep request or a deletion for a session this host holds. */
+  /**
+   * New commands, an attend, a sleep request or a deletion for a session this host holds, or held until a moment ago:
+   * then it may be claimable.
+   */
   onSessionChanged(sessionId: string): void;
 }
 

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { AgentMessageChunk } from '@engram/harness-proto';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Coordinator, PostgresConnection } from '../src/index.js';
-import { ada, claimOne, makeSession } from './scenes.js';
+import { ada, ask, claimOne, makeSession, question } from './scenes.js';
 import { startTestDatabase, type TestDatabase } from './test-database.js';
 
 let database: TestDatabase;
@@ -159,6 +159,45 @@ describe('watching as a host', () => {
       await step();
       await vi.waitFor(() => expect(changed).toContain(session.id), { timeout: 3_000 });
     }
+    stop();
+  });
+
+  it.each([
+    ['held here asks for no claim', async () => undefined],
+    [
+      'given up unnoticed is named, for the host to claim it again',
+      async (id: string) => {
+        await database.query(
+          connection,
+          `update sessions set lease_host = null, lease_until = null where id = '${id}'`,
+        );
+      },
+    ],
+  ])('an answer to a session that is %s', async (_case, meanwhile) => {
+    const session = await makeSession(server, { prompt: 'x' });
+    const held = await claimOne(host, session.id, 'h8');
+    await held.say({ type: 'run_started', run_id: 'r1', prompt_id: 'p' }, ...ask('t8'));
+    const changed: string[] = [];
+    let claimable = 0;
+    const stop = host.watchHost('h8', {
+      onClaimable: () => (claimable += 1),
+      onSessionChanged: (id) => changed.push(id),
+    });
+    await vi.waitFor(() => expect(changed).toContain(session.id), { timeout: 3_000 });
+    // What came with the first reading is over.
+    await delay(100);
+    await meanwhile(session.id);
+    changed.length = 0;
+    claimable = 0;
+    const answered = await server.acceptAnswer(session.id, {
+      tool_call_id: 't8',
+      answers: { [question.question]: ['vi'] },
+      by: ada,
+    });
+    expect(answered.ok).toBe(true);
+    await vi.waitFor(() => expect(changed).toEqual([session.id]), { timeout: 3_000 });
+    await delay(100);
+    expect(claimable).toBe(0);
     stop();
   });
 });

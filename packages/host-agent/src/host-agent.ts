@@ -250,8 +250,9 @@ export async function startHostAgent(options: HostAgentOptions): Promise<HostAge
     onLost: (sessionId) => runners.get(sessionId)?.leaseLost(),
     onSessionChanged(sessionId) {
       const runner = runners.get(sessionId);
-      if (runner === undefined) cleanUp();
-      else runner.changed();
+      if (runner !== undefined) return runner.changed();
+      keeper?.claimSoon();
+      cleanUp();
     },
     onCrowded() {
       const open = [...runners.values()];

@@ -220,16 +220,15 @@ export function createSessionFeed(options: SessionFeedOptions): SessionFeed {
       refreshQueued = false;
       if (closed) return;
       const wanted = link;
+      // One after the other: an agent may be waiting for a command, and two statements at a time slow each other down.
+      const commands = wanted === undefined ? [] : await desk.commandsAfter(sessionId, epoch, lastOutboxId);
+      if (!('ok' in commands)) deliverOver(wanted, await place(commands));
       const askedAt = Date.now();
-      const [commands, wishes] = await Promise.all([
-        wanted === undefined ? [] : desk.commandsAfter(sessionId, epoch, lastOutboxId),
-        desk.sessionWishes(sessionId),
-      ]);
+      const wishes = await desk.sessionWishes(sessionId);
       if ('ok' in commands) {
         tell(wishes.deleted ? { type: 'wishes', wishes } : { type: 'lease_lost' });
         return;
       }
-      deliverOver(wanted, await place(commands));
       if (wishes.attend === undefined && hold !== undefined && wanted !== undefined) {
         // The hold may have ended because its answer was stored between the two reads: that goes first.
         const answered = await desk.commandsAfter(sessionId, epoch, lastOutboxId);

@@ -228,7 +228,8 @@ export function startSessionRunner(options: SessionRunnerOptions): SessionRunner
     const started = options.pool.take();
     harness = started;
     void started.exited.then((exit) => onHarnessExit(started, exit));
-    feed.prefetch();
+    // An agent that starts ahead needs the processor more than an attach that it does not wait for.
+    if (answered === undefined) feed.prefetch();
     try {
       server = await openAttachServer({ path: sockets.attach, expected: { sessionId, epoch, secret }, log, onAttach });
       await started.assign(toAssignment(sandbox, sockets, secret));

@@ -2,9 +2,11 @@
 // peer process, so that faults happen when a test wants them. Here: many sessions, the ends of hosts, and two hosts.
 
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { HostWatcher } from '@engram/coordinator';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startHostAgent } from '../src/host-agent.js';
 import { endOrphans } from '../src/orphans.js';
@@ -205,6 +207,35 @@ describe('two hosts', () => {
 });
 
 describe('waking', () => {
+  it('looks for work when it is told of a session that it gave up a moment ago', async () => {
+    const { coordinator } = stack;
+    let told: HostWatcher | undefined;
+    let looks = 0;
+    const host = await stack.startHost({
+      coordinator: {
+        ...coordinator,
+        watchHost: (_hostId, watcher) => {
+          told = watcher;
+          return () => undefined;
+        },
+        claimSessions: (hostId, limit) => {
+          looks += 1;
+          return coordinator.claimSessions(hostId, limit);
+        },
+      },
+      // Nothing but the hint makes it look.
+      timings: { pollMs: 600_000 },
+    });
+    await stack.until('the first look', async () => looks > 0);
+    await sleep(300);
+    const before = looks;
+    await sleep(300);
+    expect(looks).toBe(before);
+    told?.onSessionChanged(randomUUID());
+    expect(looks).toBe(before + 1);
+    await host.agent.close();
+  });
+
   it('is fast: from the stored answer to the harness having it', () =>
     withHost(
       stack,

@@ -62,7 +62,8 @@ async function answerSettled(tx: Db, id: string, answer: Answer): Promise<Answer
 /**
  * All that an accepted answer changes, in one statement, for a person waits for it: false when the question is not in
  * that state. It locks the session first, as every writer does; rows that changed while it waited are looked at anew.
- * The hints go out with its commit, because answers are few: see notifier.ts for what is written all the time.
+ * The hints go out with its commit, because answers are few: see notifier.ts for what is written all the time. The one
+ * for work names the session: its agent may be waiting.
  */
 async function storeAnswer(db: Db, id: string, answer: Answer, from: 'waiting' | 'failed'): Promise<boolean> {
   const { tool_call_id, answers, by } = answer;
@@ -92,7 +93,7 @@ async function storeAnswer(db: Db, id: string, answer: Answer, from: 'waiting' |
       insert into outbox (session_id, kind, ref, command, wakes, accepted_at)
       select id, 'answer', ${tool_call_id}, ${command}::jsonb, true, clock_timestamp() from moved
     )
-    select pg_notify(${EVENTS_CHANNEL}, ''), pg_notify(${WORK_CHANNEL}, '') from moved`.execute(db);
+    select pg_notify(${EVENTS_CHANNEL}, ''), pg_notify(${WORK_CHANNEL}, ${id}::text) from moved`.execute(db);
   return rows.length > 0;
 }
 

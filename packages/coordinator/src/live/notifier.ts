@@ -1,6 +1,7 @@
 // Tells every process that something moved: a NOTIFY without data, outside the transaction that
 // wrote (inside, it makes all commits wait for each other), one for all that was written while the
 // last was under way. It is only a hint: readers go by their cursor and look every second anyway.
+// Answers are told otherwise (accept-answer.ts).
 
 import type { Logger } from 'pino';
 import type { Prepared } from '../database.js';

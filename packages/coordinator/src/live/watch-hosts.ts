@@ -61,7 +61,18 @@ export function createHostWatch(db: Db, listener: Listener, pollMs: number, log:
     }
     loop.poke();
   }
-  const poke = { onMessage: hear, onReconnect: hear };
+
+  /** The host that holds the named session needs neither our reading nor a claim. */
+  function hearOf(sessionId: string): void {
+    const holders = [...watched].filter((each) => each.held.has(sessionId));
+    for (const each of holders) each.watcher.onSessionChanged(sessionId);
+    if (holders.length < watched.size) hear();
+  }
+
+  const poke = {
+    onMessage: (sessionId: string) => (sessionId === '' ? hear() : hearOf(sessionId)),
+    onReconnect: hear,
+  };
 
   return {
     watch(hostId, watcher) {
