@@ -29,18 +29,23 @@ describe.each(CLI_VERSIONS)('claude %s', (version) => {
     const { run_id: run } = await host.event('question_answered');
     before(host);
     for (const pid of host.agentPids()) process.kill(pid, 'SIGKILL');
-    return { host, id, run };
+    // On a slow machine it may have been quicker than we.
+    const kept = host
+      .transcript()
+      .split('\n')
+      .some((line) => line.includes('"tool_result"') && line.includes(`"tool_use_id":"${id}"`));
+    return { host, id, run, kept };
   };
 
   onNewest('goes on in the same run: the model gets the answer without another prompt', async () => {
-    const { host, run } = await killedAtItsAnswer();
+    const { host, run, kept } = await killedAtItsAnswer();
     expect(await host.event('run_completed', 2)).toMatchObject({ run_id: run, ok: true });
     await host.idle();
     const newest = sessions.requestsOf(host).at(-1);
     expect(newest && timesTold(newest, '"SQLite"')).toBe(1);
     expect(host.all('question_answered')).toHaveLength(1);
     expect(host.all('run_started')).toHaveLength(2);
-    expect(host.all('notice').map((event) => event.code)).toContain('answer_repeated');
+    expect(host.all('notice').some((event) => event.code === 'answer_repeated')).toBe(!kept);
   });
 
   onNewest('goes on after its harness was killed with it', async () => {
