@@ -29,7 +29,7 @@ describe.each(CLI_VERSIONS)('claude %s', (version) => {
     const { run_id: run } = await host.event('question_answered');
     before(host);
     for (const pid of host.agentPids()) process.kill(pid, 'SIGKILL');
-    // On a slow machine it may have been quicker than we.
+    // On a slow machine it may have been quicker than we: then this was not the case to look at.
     const kept = host
       .transcript()
       .split('\n')
@@ -38,14 +38,16 @@ describe.each(CLI_VERSIONS)('claude %s', (version) => {
   };
 
   onNewest('goes on in the same run: the model gets the answer without another prompt', async () => {
-    const { host, run, kept } = await killedAtItsAnswer();
+    let scene = await killedAtItsAnswer();
+    for (let tries = 1; scene.kept && tries < 4; tries += 1) scene = await killedAtItsAnswer();
+    const { host, run } = scene;
     expect(await host.event('run_completed', 2)).toMatchObject({ run_id: run, ok: true });
     await host.idle();
     const newest = sessions.requestsOf(host).at(-1);
     expect(newest && timesTold(newest, '"SQLite"')).toBe(1);
     expect(host.all('question_answered')).toHaveLength(1);
     expect(host.all('run_started')).toHaveLength(2);
-    expect(host.all('notice').some((event) => event.code === 'answer_repeated')).toBe(!kept);
+    expect(host.all('notice').map((event) => event.code)).toContain('answer_repeated');
   });
 
   onNewest('goes on after its harness was killed with it', async () => {
